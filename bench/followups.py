@@ -48,6 +48,8 @@ LIMIT = 5
 READ = 10
 """How many passages are asked for: a long document may be found by several of its passages."""
 OURS = "ours, words"
+MADE_UP = ("Zanzibar", "Kowalski", "4711")
+"""What nobody said in the public conversations."""
 
 
 class Score(NamedTuple):
@@ -220,20 +222,25 @@ async def measure_public(report: Report, folder: Path, quick: bool) -> None:
 
 
 def measure_guard(report: Report, folder: Path) -> None:
-    """Measure what is taken of a model's queries: those of people should be, and none of another conversation."""
+    """Measure what is taken of a model's queries: those of people should be, and none of another conversation,
+    nor one with a name or a number that nobody said."""
     chance, rows, refused = random.Random(3), [], []
     for year in ("19", "20"):
-        own, foreign, rewrites = [], [], people_rewrites(folder, year)
+        own, foreign, made_up, rewrites = [], [], [], people_rewrites(folder, year)
         for conversation, question, rewrite, history in rewrites:
             said = [message.content for message in history]
+            words = rewrite.split()
+            at = chance.randrange(1, len(words)) if len(words) > 1 else 1
+            for name in MADE_UP:
+                made_up.append(flaw(" ".join([*words[:at], name, *words[at:]]), question, said) is not None)
             other = chance.choice([each for name, _, each, _ in rewrites if name != conversation])
             own.append(flaw(rewrite, question, said) is not None)
             foreign.append(flaw(other, question, said) is not None)
-        rows.append([f"20{year}", f"{mean(own):.3f}", f"{mean(foreign):.3f}"])
-        refused.append(mean(foreign))
-    columns = ["CAsT", "people's rewrites refused", "those of another conversation refused"]
-    report.table("Guard of a model's query; answers, which people took words from, are missing", columns, rows)
-    report.bar("rewrites of another conversation refused", min(refused), at_least=0.95)
+        rows.append([f"20{year}", *(f"{mean(each):.3f}" for each in (own, foreign, made_up))])
+        refused.append(mean(made_up))
+    columns = ["CAsT", "people's rewrites refused", "those of another conversation", "with something made up"]
+    report.table("Guard of a model's query; answers, which people took names from in 2020, are missing", columns, rows)
+    report.bar("rewrites with a name or a number that nobody said refused", min(refused), at_least=0.98)
 
 
 async def main() -> None:

@@ -41,33 +41,14 @@ _REFUSAL = re.compile(
 )
 _MARKUP = re.compile(r"</?[a-z]++[\s/>]|```|\]\(|[{}]", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.&-][^\W_]+)*")
+_PARTS = re.compile(r"['\u2019.&-]")
 _ENDS = ".?!:;"
+_SMALL = 3
+"""Words of so many letters stay small in titles."""
 _DIGITS = re.compile(r"\d+")
 _GROUPED = re.compile(r"(?<=\d)[,.\u00a0' ](?=\d{3}(?!\d))")
-_IN_WORDS = [
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-]
-_ORDERED = ["-", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+_COUNTED = "no one two three four five six seven eight nine ten eleven twelve"
+_PLACED = "last first second third fourth fifth sixth seventh eighth ninth tenth"
 _SCALES = ("hundred", "thousand", "grand", "million", "dozen")
 _SAME_START = 5
 
@@ -164,26 +145,25 @@ def _is_refusal(text: str) -> bool:
 
 def _new_names(query: str, known: str) -> list[str]:
     """Return the names in a query that are not known. A name has a capital where other words have none: in the middle
-    of a sentence, unless the language or the style gives one to many words."""
-    found = [(match[0], query[: match.start()].rstrip()[-1:]) for match in _WORD.finditer(query)]
-    within = [word for word, before in found if before and before not in _ENDS and word[:1].isupper()]
-    listed = BY_LANGUAGE[language := language_of([word.lower() for word, _ in found])]
-    if language == "german" or any(word.lower() in listed for word in within if len(word) > 1):
+    of a sentence, unless the language or the style gives one to every word."""
+    found = [
+        (match[0], query[max(0, match.start() - 9) : match.start()].rstrip()[-1:]) for match in _WORD.finditer(query)
+    ]
+    words = [word.lower() for word, _ in found]
+    within = [word for word, before in found if before and before not in _ENDS and word[:1].isupper() and len(word) > 1]
+    common = BY_LANGUAGE[language := language_of(words)]
+    is_titled = any(word.lower() in common for word in within) and not any(
+        word.islower() and len(word) > _SMALL for word, _ in found
+    )
+    if language == "german" or is_titled:
         return []
-    return [word for word in within if len(word) > 1 and not all(part in known for part in _parts(word))]
-
-
-def _parts(name: str) -> list[str]:
-    return [part for part in re.split("['\u2019.&-]", name.lower()) if len(part) > 1]
+    return [name for name in within if not all(part in known for part in _PARTS.split(name.lower()) if len(part) > 1)]
 
 
 def _new_numbers(query: str, known: str) -> list[str]:
     """Return the numbers in a query that are not known, in digits or in words."""
     if any(scale in known for scale in _SCALES):
         return []
-    counted = {str(value) for names in (_IN_WORDS, _ORDERED) for value, name in enumerate(names) if name in known}
-    return [
-        number
-        for number in _DIGITS.findall(_GROUPED.sub("", query))
-        if number not in counted.union(_DIGITS.findall(_GROUPED.sub("", known)))
-    ]
+    told = {str(value) for names in (_COUNTED, _PLACED) for value, name in enumerate(names.split()) if name in known}
+    told.update(_DIGITS.findall(_GROUPED.sub("", known)))
+    return [number for number in _DIGITS.findall(_GROUPED.sub("", query)) if number not in told]

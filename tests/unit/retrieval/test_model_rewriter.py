@@ -42,7 +42,7 @@ async def test_a_good_query_of_the_model_is_taken() -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (says("What does the Nokia 3310 weigh?"), "nobody said: 3310, nokia"),
+        (says("What does the Nokia 3310 weigh?"), "nobody said: Nokia, 3310"),
         (says("I'm sorry, I cannot do that."), "it was no query"),
         (says(" "), "it was empty"),
         (says("Fairphone " * 200), "it was too long"),
@@ -135,6 +135,38 @@ def test_a_synonym_is_not_nonsense(query: str) -> None:
     assert flaw(query, "How much is it?", SAID) is None
 
 
+LAPTOPS = ["Show me laptops under nine hundred dollars", "The Acer Aspire 5 costs $599, with 15.6 inches."]
+
+
+@pytest.mark.parametrize(
+    ("question", "query"),
+    [
+        ("what about gaming?", "Which laptops are good for playing games?"),
+        ("something bigger?", "Laptops below 900 dollars with a larger screen"),
+        ("anything similar for kids?", "Notebooks like the Acer Aspire for children"),
+        ("one for my grandmother", "Easy laptops for an elderly person"),
+        ("what about gaming?", "What Are The Best Laptops For Playing Games"),
+        ("und zum Spielen?", "Welche Laptops sind gut für Computerspiele und die Schule?"),
+    ],
+)
+def test_a_model_says_it_in_words_of_its_own(question: str, query: str) -> None:
+    assert flaw(query, question, LAPTOPS) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "made_up"),
+    [
+        ("Which laptops are good for games in Zanzibar?", "Zanzibar"),
+        ("Which Lenovo laptops are good for games?", "Lenovo"),
+        ("Is the Acer Aspire 7 good for games?", "7"),
+        ("laptops for games with 32 GB", "GB, 32"),
+    ],
+)
+def test_a_name_or_a_number_that_nobody_said_is_made_up(query: str, made_up: str) -> None:
+    said = ["Show me laptops", LAPTOPS[1]]
+    assert flaw(query, "what about gaming?", said) == f"it named what nobody said: {made_up}"
+
+
 def test_a_word_counts_as_said_however_long_ago_it_was() -> None:
     said = ["Does Zanzibar export vanilla?", *["Anything else?", "Yes."] * 50]
     assert flaw("Vanilla of Zanzibar", "And there?", said) is None
@@ -166,7 +198,10 @@ def test_what_belongs_to_another_conversation_is_refused_nearly_always() -> None
         ("phones " * 200, "it was too long"),
         ("I'm sorry, I cannot help with that.", "it was no query"),
         ("how is it?", "it named nothing"),
-        ("Nokia 3310 price", "it had words that nobody said: 3310, nokia, price"),
+        ("Nokia 3310 price", "it named what nobody said: 3310"),
+        ("Fishing rods", "it had nothing to do with what was said"),
+        ("Phones <b>like</b> the A54", "it was no plain text"),
+        ("Yes, the Samsung Galaxy A54.", "it was no query"),
     ],
 )
 def test_anything_else_is_not_taken(query: str, expected: str) -> None:

@@ -39,6 +39,9 @@ PHONES = (
         "which of them support 5G?",
         "Can I get a refund for it?",
         "I don't know, but which one is better?",
+        "anything similar for kids?",
+        "something for my grandmother?",
+        "any with a keyboard?",
     ],
 )
 def test_a_question_that_leans_on_the_conversation_needs_it(question: str) -> None:

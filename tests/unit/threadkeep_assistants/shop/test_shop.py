@@ -364,6 +364,26 @@ async def test_an_accepted_rewrite_decides_what_is_found() -> None:
     assert all(products()[id].price < 300 for id in passages)
 
 
+@pytest.mark.parametrize(
+    ("question", "query"),
+    [
+        ("what about gaming?", "Which laptops are good for playing games?"),
+        ("something bigger?", "Laptops with a larger screen"),
+        ("anything similar for kids?", "Laptops that are suitable for children"),
+        ("something for my grandmother?", "A simple laptop for an elderly person"),
+    ],
+)
+async def test_a_rewrite_in_words_of_its_own_is_asked_for_and_decides(question: str, query: str) -> None:
+    laptop = next(product for product in products().values() if product.kind == "laptop")
+    model = _Rewriting(says(f"Take the {laptop.name} [{laptop.id}]."), says(query), says("Here."))
+    async with shopping(model=model) as chat:
+        await ask(chat, "Show me laptops")
+        told = await ask(chat, question)
+    passages = [line[1:5] for line in model.requests[-1].messages[-1].content.splitlines() if line.startswith("[P")]
+    assert (told.query["by"], told.query["rewritten"]) == ("model", query)
+    assert {products()[id].kind for id in passages} == {"laptop"}
+
+
 @pytest.mark.parametrize("kind", LONG)
 def test_the_time_for_a_long_question_grows_no_faster_than_its_length(kind: str) -> None:
     answer = Message(role=Role.ASSISTANT, content="", blocks=(Citation(source="P024"),))
