@@ -26,6 +26,7 @@ from threadkeep.jobs import (
     AUDIT_DAYS,
     RECOVER_EVERY,
     SESSION_TIMEOUT,
+    finish_erasures,
     keep_audit,
     obey_daily,
     purge_deleted,
@@ -88,7 +89,13 @@ class Conversations:
         self.holds = Holds(self._store, self._deps.clock, self._deps.ids)
         self.retention = RetentionRunner(self._store, retention or Retention(), self._deps.clock, self._deps.ids)
         self._store.on_read = self.retention.note_read
-        self.erasure = Erasure(self._store, self._deps.attachments, self._deps.clock, runner.stop_here)
+        self.erasure = Erasure(
+            self._store,
+            self._deps.attachments,
+            self._deps.clock,
+            runner.stop_here,
+            [assistant.erase for assistant in assistants.values() if assistant.erase is not None],
+        )
         self._jobs: list[asyncio.Task[None]] = []
         self._bridge: asyncio.Task[None] | None = None
 
@@ -331,7 +338,7 @@ class Conversations:
         self._jobs = [
             _background_task("recovering turns", lambda: self._recover(recover_every)),
             _background_task("purging what was deleted", lambda: purge_deleted(self._store)),
-            _background_task("finishing erasures", self.erasure.resume),
+            _background_task("finishing erasures", lambda: finish_erasures(self.erasure)),
             _background_task("keeping the audit log", lambda: keep_audit(self._store, audit_days)),
             _background_task("releasing idle conversations", lambda: release_idle(self._store, session_timeout)),
         ]

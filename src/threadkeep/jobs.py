@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from threadkeep.conversation.clock import Clock, utc_now
+from threadkeep.retention.erasure import Erasure
 from threadkeep.retention.run import RetentionRunner
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
@@ -83,6 +84,12 @@ async def purge_deleted(
             if removed:
                 logger.info("purged %s deleted conversation(s)", removed)
         await asyncio.sleep(max(every, PURGE_SHARE * (steady() - began - passed)))
+
+
+async def finish_erasures(erasure: Erasure, kept: float = KEPT_SECONDS) -> None:
+    """Finish erasures that an earlier process began."""
+    while not await erasure.resume(timedelta(seconds=kept)):  # noqa: ASYNC110 - time has to pass
+        await asyncio.sleep(kept)
 
 
 async def remove_unused_files(files: Attachments, unreached: Unreached, every: float = FILES_EVERY) -> None:

@@ -343,10 +343,14 @@ def attachments_of(store: Store, place: str | None, limits: FileLimits | None = 
 
 
 async def open_unanswered(
-    store: str | Store, retention: Retention | None = None, files: str | None = None
+    store: str | Store,
+    retention: Retention | None = None,
+    files: str | None = None,
+    assistants: Mapping[str, Assistant] | None = None,
 ) -> Conversations:
     """Open conversations for reading and administration: no model is chosen, no turn is taken up, nothing is purged,
-    and rules of retention run only on request. `files` is where attachments are kept, unless in the store."""
+    and rules of retention run only on request. `files` is where attachments are kept, unless in the store; what
+    `assistants` keep elsewhere is erased with a person."""
 
     def nobody(*_: object) -> Any:
         raise InvalidValue("Nobody answers here; threadkeep.open opens conversations that are answered.")
@@ -361,7 +365,9 @@ async def open_unanswered(
         ids=new_id,
         owner=new_owner(),
     )
-    return Conversations(TurnRunner(deps), {}, Choice("none", "Nobody answers."), McpServers({}), retention)
+    return Conversations(
+        TurnRunner(deps), assistants or {}, Choice("none", "Nobody answers."), McpServers({}), retention
+    )
 
 
 @asynccontextmanager

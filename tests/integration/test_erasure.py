@@ -82,8 +82,12 @@ async def _filled(url: str) -> None:
 
 
 def test_the_command_tells_what_would_go_and_erases_when_told_to(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    skills = tmp_path / "skills"
+    monkeypatch.setenv("THREADKEEP_SKILLS_DIR", str(skills))
+    (skills / "acme/personal/ada/notes").mkdir(parents=True)
+    (skills / "acme/personal/ada/notes/SKILL.md").write_text(CANARY)
     url = f"sqlite:///{tmp_path / 'threadkeep.db'}"
     asyncio.run(_filled(url))
     asked = ["erase", "--tenant", "acme", "--user", "ada", "--store", url]
@@ -92,7 +96,7 @@ def test_the_command_tells_what_would_go_and_erases_when_told_to(
     assert _words_in(tmp_path) == {CANARY, KEPT}
     assert main([*asked, "--yes"]) == 0
     receipt = json.loads(capsys.readouterr().out)
-    assert (receipt["tenant"], receipt["conversations"]) == ("acme", 1)
+    assert (receipt["tenant"], receipt["conversations"], receipt["saved"]) == ("acme", 1, 1)
     assert len(receipt["signature"]) == 64
     assert _words_in(tmp_path) == {KEPT}
     assert main([*asked, "--yes"]) == 0

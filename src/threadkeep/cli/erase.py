@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import sys
 
+from threadkeep.assistants import found_assistants
 from threadkeep.cli.api_keys import add_store_flag, checked_settings
 from threadkeep.cli.retention import known_tenants
 from threadkeep.conversation.scope import LOCAL, Scope
@@ -24,7 +25,8 @@ def run_erase(arguments: argparse.Namespace) -> int:
 
 async def _erase(arguments: argparse.Namespace, scope: Scope) -> int:
     settings = checked_settings(arguments.store)
-    async with await open_unanswered(settings.store, settings.retention, settings.files) as conversations:
+    known = found_assistants(settings)
+    async with await open_unanswered(settings.store, settings.retention, settings.files, known) as conversations:
         await known_tenants(conversations, scope.tenant)
         if not arguments.yes:
             stored, files, keys = await conversations.erasure.preview(scope)

@@ -1,11 +1,15 @@
-"""Erasing a person: all conversations of one user, also deleted ones, files and keys, for good.
+"""Erasing a person: all conversations of one user, also deleted ones, files, keys and what assistants saved, for good.
 
 Each step can be repeated, so an erasure that was cut off is done again: on the next request, or by the next process
 that finds one in the audit log that began and did not end. The audit log keeps the act with a pseudonym of the person.
+If all that is left was deleted and not purged, nobody is left to whom the pseudonym leads: then everything that was
+deleted before is purged, and only then the erasure is completed.
 """
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -27,11 +31,14 @@ LEFT = (
     "instances keep in their spools, which they throw away instead of storing it"
 )
 Stop = Callable[[Scope, str], Awaitable[None]]
+Eraser = Callable[[Scope], int]
+"""Removes what an assistant keeps of a user elsewhere than in the store; returns how many things."""
 
 
 class Receipt(Value):
-    """What an erasure removed, without any content; `person` is the pseudonym in the audit log, `left` names what an
-    erasure cannot reach. `signature` is made with the key that signs heads of the audit log."""
+    """What an erasure removed, without any content. `saved` counts what assistants had saved elsewhere; `person` is the
+    pseudonym in the audit log, `left` names what an erasure cannot reach. `signature` is made with the key that signs
+    heads of the audit log."""
 
     tenant: str
     person: str
@@ -40,6 +47,7 @@ class Receipt(Value):
     conversations: int
     files: int
     keys: int
+    saved: int = 0
     left: str = LEFT
     signature: str = ""
 
@@ -50,13 +58,18 @@ class Receipt(Value):
 
 
 class Erasure:
-    """Erases people and their files from one store. `stop` stops the turns of a conversation."""
+    """Erases people and their files from one store. `stop` stops the turns of a conversation; `erasers` remove what
+    assistants keep of a person elsewhere."""
 
-    def __init__(self, store: Store, files: Attachments | None, clock: Clock, stop: Stop) -> None:
+    def __init__(
+        self, store: Store, files: Attachments | None, clock: Clock, stop: Stop, erasers: Sequence[Eraser] = ()
+    ) -> None:
         self._store = store
         self._files = files
         self._clock = clock
         self._stop = stop
+        self._erasers = erasers
+        self._since: datetime | None = None
 
     async def preview(self, scope: Scope) -> tuple[Statistics, int, int]:
         """Return what a user has stored, and the numbers of files and keys; `LegalHold` if it may not be erased."""
@@ -65,11 +78,15 @@ class Erasure:
         files = (await self._files.usage(scope.tenant, scope.user)).files if self._files else 0
         return await self._store.statistics(scope.tenant, user=scope.user), files, len(keys)
 
-    async def erase(self, scope: Scope, key: bytes | None = None) -> Receipt:
-        """Erase a user and return the signed receipt; `LegalHold`, with nothing erased, if any of it is held."""
-        await check_not_held(self._store, scope)
-        person = f"{USER}{scope.user}"
-        begun_at = await self._record(scope.tenant, BEGUN, person)
+    async def erase(self, scope: Scope, key: bytes | None = None, *, earlier: Counter[str] | None = None) -> Receipt:
+        """Erase a user and return the signed receipt; `LegalHold`, with nothing erased, if any of it is held. `earlier`
+        is what there was when an erasure began that was cut off."""
+        stored, had_files, had_keys = await self.preview(scope)
+        person, had = (
+            f"{USER}{scope.user}",
+            {"conversations": stored.conversations, "files": had_files, "keys": had_keys},
+        )
+        begun_at = await self._record(scope.tenant, BEGUN, person, **had)
         # The keys first, so that nothing more can be stored.
         keys = await self._store.keyring.forget(scope)
         while page := (await self._store.list(scope, limit=100)).items:
@@ -78,19 +95,14 @@ class Erasure:
                     await self._stop(scope, conversation.id)
                     await delete_unless_held(self._store, scope, conversation.id)
         files = await self._files.erase(scope) if self._files else 0
+        saved = sum([await asyncio.to_thread(eraser, scope) for eraser in self._erasers])
         removed = await self._store.purge(timedelta(0), owner=scope)
-        completed_at = await self._record(
-            scope.tenant, COMPLETED, person, conversations=removed, files=files, keys=keys
-        )
-        receipt = Receipt(
-            tenant=scope.tenant,
-            person=self._store.audit.alias(scope.tenant, person),
-            begun_at=begun_at,
-            completed_at=completed_at,
-            conversations=removed,
-            files=files,
-            keys=keys,
-        )
+        done = Counter(conversations=removed, files=files, keys=keys, saved=saved) | (earlier or Counter())
+        counts = {name: done[name] for name in ("conversations", "files", "keys", "saved")}
+        completed_at = await self._record(scope.tenant, COMPLETED, person, **counts)
+        known = self._store.audit.alias(scope.tenant, person)
+        about = {"tenant": scope.tenant, "person": known, "begun_at": begun_at, "completed_at": completed_at}
+        receipt = Receipt.model_validate({**about, **counts})
         return receipt.signed(key or await self._store.keyring.secret())
 
     async def _record(self, tenant: str, action: str, person: str, **details: int) -> datetime:
@@ -98,31 +110,42 @@ class Erasure:
         await self._store.audit.append(tenant, act)
         return act.at
 
-    async def resume(self) -> None:
-        """Finish erasures that were cut off, unless a hold forbids it. If nothing of a person is left, the audit log
-        is completed, so that somebody who comes back under that name is not erased."""
+    async def resume(self, kept: timedelta = timedelta(0)) -> bool:
+        """Finish erasures that were cut off, unless a hold forbids it; return whether none is left. If no name of a
+        person is left, that is once all that was deleted before is purged, which others may restore for `kept`; then
+        the audit log is completed, so that somebody who comes back under that name is not erased."""
+        self._since = self._since or self._clock()
         tenants = await self._store.tenants()
-        done = await self._store.unreached.each("finishing erasures", tenants, self._resume)
+        done = await self._store.unreached.each("finishing erasures", tenants, lambda each: self._resume(each, kept))
         if len(done) < len(tenants):
             raise StoreUnavailable("Some tenants cannot be reached, of whom an erasure may have been cut off.")
+        return all(done)
 
-    async def _resume(self, tenant: str) -> None:
+    async def _resume(self, tenant: str, kept: timedelta) -> bool:
         if cut_off := await self._cut_off(tenant):
             users = await users_of(self._store, tenant)
             if self._files is not None:
                 users |= {file.user async for file in self._files.files(tenant)}
             for user in users:
                 if (person := self._store.audit.alias(tenant, f"{USER}{user}")) in cut_off:
-                    cut_off.remove(person)
+                    earlier = cut_off.pop(person)
                     logger.info("an erasure in tenant %s was cut off and is done again", tenant)
                     with suppress(LegalHold):
-                        await self.erase(Scope(tenant=tenant, user=user))
-            for person in cut_off:
-                await self._record(tenant, COMPLETED, person, conversations=0, files=0, keys=0)
+                        await self.erase(Scope(tenant=tenant, user=user), earlier=earlier)
+        if cut_off and self._since is not None:
+            if self._clock() - self._since < kept:
+                return False
+            await self._store.purge(kept)
+            for person, earlier in cut_off.items():
+                await self._record(tenant, COMPLETED, person, **earlier)
+        return True
 
-    async def _cut_off(self, tenant: str) -> set[str]:
-        """Return the pseudonyms of those whose erasure began and did not end."""
-        people: set[str] = set()
+    async def _cut_off(self, tenant: str) -> dict[str, Counter[str]]:
+        """Return the pseudonyms of those whose erasure began and did not end, and how much they had."""
+        people: dict[str, Counter[str]] = {}
         async for record in self._store.audit.walk(tenant, Wanted(actions=(BEGUN, COMPLETED))):
-            (people.add if record.act.action == BEGUN else people.discard)(record.act.object)
+            if record.act.action == BEGUN:
+                people[record.act.object] = people.get(record.act.object, Counter()) | Counter(record.act.details)
+            else:
+                people.pop(record.act.object, None)
         return people

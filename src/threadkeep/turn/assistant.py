@@ -6,6 +6,7 @@ from typing import Any
 
 from threadkeep.context.base import Policy, Processor
 from threadkeep.context.standard import STANDARD
+from threadkeep.conversation.scope import Scope
 from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import DEFAULTS, Model, ModelOptions
 from threadkeep.machine import Machine
@@ -24,6 +25,7 @@ class Assistant:
     - `mcp`: whether it has the tools of all configured MCP servers as well
     - `lookup`: where questions are looked up
     - `machine`: the states that a guided conversation goes through
+    - `erase`: removes what it keeps of a user elsewhere than in the store, and returns how many things
     - `agent`: what answers in place of the bare model, or its name (`module:name`), loaded when it is needed
     """
 
@@ -42,6 +44,7 @@ class Assistant:
     lookup: Lookup | None = None
     machine: Machine | None = None
     agent: Agent | str | None = None
+    erase: Callable[[Scope], int] | None = None
 
 
 ModelSource = Callable[[str | None, Assistant], Model]

@@ -5,6 +5,7 @@ exchange), `understanding` (words become intents and values), `dialogue` (what i
 does), `document` (SKILL.md: template and validation), `saving`.
 """
 
+from functools import partial
 from pathlib import Path
 
 from threadkeep.context.base import Policy, Window
@@ -12,7 +13,7 @@ from threadkeep.settings import Settings
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 from threadkeep_assistants.skill_creator.machine import MACHINE
-from threadkeep_assistants.skill_creator.saving import saving_tool
+from threadkeep_assistants.skill_creator.saving import erase_saved, saving_tool
 
 
 def skill_creator(settings: Settings) -> Assistant:
@@ -26,4 +27,5 @@ def skill_creator(settings: Settings) -> Assistant:
         policy=Policy(window=Window.FULL),
         machine=MACHINE,
         agent="threadkeep_assistants.skill_creator.agent:SkillCreator",
+        erase=partial(erase_saved, Path(settings.skills_dir)),
     )

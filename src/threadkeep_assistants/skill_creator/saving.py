@@ -97,6 +97,25 @@ def save(place: Place, name: str, files: Mapping[str, str], *, mark: str, replac
     return "/".join((*parts, name))
 
 
+def erase_saved(root: Path, scope: Scope) -> int:
+    """Remove the personal skills of a user, and the record of which shared ones are theirs; return how many of both."""
+    tenant = root / scope.tenant
+    own, shared = tenant / "personal" / scope.user, tenant / "shared"
+    # A link leads elsewhere, where nothing of ours is.
+    if any(folder.is_symlink() for folder in (tenant, own.parent, own, shared)):
+        raise InvalidValue(f"A folder of saved skills below {root} is a link; nothing was erased there.")
+    removed = sum(not path.name.startswith(".") for path in own.iterdir()) if own.is_dir() else 0
+    if own.is_dir():
+        shutil.rmtree(own)
+        _sync(own.parent)
+    records = [record for record in shared.glob(".*.owner") if record.read_bytes() == scope.user.encode()]
+    for record in records:
+        record.unlink()
+    if records:
+        _sync(shared)
+    return removed + len(records)
+
+
 @contextmanager
 def _locked(folder: Path, parts: tuple[str, ...]) -> Iterator[Path]:
     """Make the folder of a place, without following a link; one saves there at a time."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, running
 from threadkeep.testing.stores import everything
+
+KEPT = timedelta(seconds=30)
 
 
 @pytest_asyncio.fixture(params=BACKENDS)
@@ -97,6 +100,17 @@ async def test_erasing_twice_and_two_at_once_does_no_harm(store: Store, clock: F
     await _is_erased(store)
 
 
+async def test_what_assistants_saved_elsewhere_goes_too_and_is_counted(store: Store, clock: FakeClock) -> None:
+    asked: list[Scope] = []
+
+    def erase(scope: Scope) -> int:
+        asked.append(scope)
+        return 3
+
+    receipt = await Erasure(store, _files(store, clock), clock, _stop, [erase]).erase(ADA)
+    assert (receipt.saved, asked) == (3, [ADA])
+
+
 async def test_nothing_of_a_person_goes_while_something_of_it_is_held(store: Store, clock: FakeClock) -> None:
     holds = Holds(store, clock, lambda: "h1")
     before = await everything(store, ADA)
@@ -130,11 +144,19 @@ async def test_an_erasure_that_was_cut_off_is_finished_by_the_next_process(
         patch.setattr(where, name, cut_off)
         with pytest.raises(StoreUnavailable):
             await _erasure(store, clock).erase(ADA)
-    await _erasure(store, clock).resume()
+    erasure = _erasure(store, clock)
+    if not await erasure.resume(KEPT):
+        # Nobody is left whose pseudonym could be recognised: it ends when all that was deleted before is purged.
+        assert await _acts(store) == [BEGUN]
+        clock.advance(KEPT.total_seconds())
+        for scope in (BOB, EVE):
+            await store.restore(scope, f"{scope.tenant}-{scope.user}-aside")
+            await store.delete(scope, f"{scope.tenant}-{scope.user}-aside")
+        assert await erasure.resume(KEPT)
     assert (await _acts(store))[-1] == COMPLETED
-    if step in ("purge", "record"):
-        # Nobody is left whose pseudonym could be recognised: what is kept aside goes with the next purge.
-        await store.purge(clock.now - clock.now, owner=ADA)
+    (*_, told) = await store.audit.read("acme", Wanted(object="user:ada", actions=(COMPLETED,)))
+    assert (told.act.details["conversations"], told.act.details["files"]) in ((2, 2), (3, 2))
+    assert (await store.purge(timedelta(0), owner=ADA)) == 0
     await _is_erased(store)
     await new(store, ADA, "I am back", name="back")
     await _erasure(store, clock).resume()

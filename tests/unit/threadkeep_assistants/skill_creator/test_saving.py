@@ -13,7 +13,7 @@ from threadkeep.conversation.state import State
 from threadkeep.errors import AlreadyExists, InvalidValue, NotAllowed
 from threadkeep.tools.base import ToolContext, ToolOutcome
 from threadkeep_assistants.skill_creator.document import document, templated_body, templated_resources
-from threadkeep_assistants.skill_creator.saving import Place, save, saving_tool, zipped
+from threadkeep_assistants.skill_creator.saving import Place, erase_saved, save, saving_tool, zipped
 
 FILES = {"SKILL.md": "---\nname: a\n---\nBody\n", "references/a.md": "A\n", "scripts/a.sh": "#!/bin/sh\n"}
 VALUES: dict[str, Any] = {
@@ -38,6 +38,32 @@ def test_a_skill_is_saved_with_all_its_files_and_nothing_is_left_beside_it(tmp_p
     assert stored(tmp_path / saved) == FILES
     assert os.listdir(tmp_path / "local/personal/local") == ["notes"]
     assert os.access(tmp_path / saved / "scripts/a.sh", os.X_OK)
+
+
+def test_erasing_a_person_removes_personal_skills_and_the_name_on_shared_ones_and_nothing_of_others(
+    tmp_path: Path,
+) -> None:
+    ada, bob = Scope(tenant="acme", user="ada"), Scope(tenant="acme", user="bob")
+    for scope in (ada, bob):
+        save(place(tmp_path, scope), "notes", FILES, mark="1")
+        save(place(tmp_path, scope, "shared"), f"shared-{scope.user}", FILES, mark="1")
+    assert erase_saved(tmp_path, ada) == 2
+    assert not (tmp_path / "acme/personal/ada").exists()
+    assert not any("ada" in text for path, text in stored(tmp_path).items() if path.endswith(".owner"))
+    assert stored(tmp_path / "acme/personal/bob/notes") == FILES
+    assert (tmp_path / "acme/shared/.shared-bob.owner").read_text() == "bob"
+    assert erase_saved(tmp_path, ada) == 0
+
+
+def test_erasing_follows_no_link(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "kept").touch()
+    (tmp_path / "skills/acme/personal").mkdir(parents=True)
+    (tmp_path / "skills/acme/personal/ada").symlink_to(elsewhere)
+    with pytest.raises(InvalidValue):
+        erase_saved(tmp_path / "skills", Scope(tenant="acme", user="ada"))
+    assert (elsewhere / "kept").exists()
 
 
 def test_a_skill_is_a_zip_of_its_folder_the_same_for_the_same_files() -> None:
