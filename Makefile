@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test flaky check bench torture lock programs
+.PHONY: help setup run test flaky check bench torture lock sbom programs
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,10 @@ torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 MES
 
 lock: ## pin requirements/*.txt anew (needs uv)
 	requirements/lock $(ARGS)
+
+sbom: ## write the bill of materials of a release, build/threadkeep.cdx.json
+	@mkdir -p build
+	@$(PYTHON) requirements/sbom > build/threadkeep.cdx.json
 
 # The tests drive the system's Chromium and PgBouncer; where they are this takes no time.
 programs:

@@ -44,17 +44,27 @@ http {{
 def nginx(folder: Path, ports: list[int]) -> Iterator[str]:
     """Run nginx with the example before the servers on these ports; yield its URL."""
     own = free_port()
-    site = (DEPLOY / "nginx.conf").read_text(encoding="utf-8").replace("listen 80;", f"listen 127.0.0.1:{own};")
-    for example, port in zip(("127.0.0.1:8000", "127.0.0.1:8001"), ports, strict=True):
+    site = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
+    key, certificate = folder / "site.key", folder / "site.pem"
+    asked = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-days", "2"]
+    run([*asked, "-keyout", str(key), "-out", str(certificate)])
+    for example, ours in (
+        ("listen 80;", f"listen 127.0.0.1:{free_port()};"),
+        ("listen 443 ssl;", f"listen 127.0.0.1:{own} ssl;"),
+        ("/etc/ssl/certs/chat.example.org.pem", str(certificate)),
+        ("/etc/ssl/private/chat.example.org.key", str(key)),
+        ("/var/log/nginx/threadkeep.log", str(folder / "access.log")),
+        *((f"127.0.0.1:{each}", f"127.0.0.1:{port}") for each, port in zip((8000, 8001), ports, strict=True)),
+    ):
         assert example in site
-        site = site.replace(example, f"127.0.0.1:{port}")
+        site = site.replace(example, ours)
     (folder / "site.conf").write_text(site, encoding="utf-8")
     (folder / "nginx.conf").write_text(MAIN.format(folder=folder), encoding="utf-8")
     program = which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
     assert program is not None
     with subprocess.Popen([program, "-p", folder, "-c", folder / "nginx.conf"]) as process:
         try:
-            yield f"http://127.0.0.1:{own}"
+            yield f"https://127.0.0.1:{own}"
         finally:
             process.terminate()
 
@@ -86,7 +96,7 @@ async def test_nginx_streams_from_two_servers_and_one_that_dies_is_passed_by(
             server.folder.mkdir()
             server.start()
         with nginx(tmp_path, [int(server.url.rsplit(":", 1)[1]) for server in servers]) as url:
-            transport = httpx.AsyncHTTPTransport(retries=20)  # until nginx listens
+            transport = httpx.AsyncHTTPTransport(retries=20, verify=False)  # until nginx listens
             async with httpx.AsyncClient(base_url=url, timeout=PATIENCE, transport=transport) as client:
                 id = (await client.post("/v1/conversations", json={})).json()["id"]
                 path = f"/v1/conversations/{id}"
@@ -98,6 +108,12 @@ async def test_nginx_streams_from_two_servers_and_one_that_dies_is_passed_by(
                 await until(events(client, f"{path}/events", last), "turn.completed", 1)
                 messages = (await client.get(path)).json()["messages"]
                 assert [message["role"] for message in messages] == ["user", "assistant"]
+                await client.get("/v1/search?q=something+private")
+                await client.get("/s/secret-token")
+            log = (tmp_path / "access.log").read_text(encoding="utf-8")
+            assert '"GET /v1/search" 200' in log
+            assert "private" not in log
+            assert "secret-token" not in log
     finally:
         for server in servers:
             server.kill()
@@ -168,6 +184,19 @@ def test_the_script_makes_the_database_that_the_page_about_postgresql_describes(
     ):
         script = script.replace(variable, password)
     assert script.removesuffix("SQL\n") == described
+
+
+def test_no_example_starts_with_a_password_or_an_image_that_somebody_else_chose() -> None:
+    text = {path.name: path.read_text(encoding="utf-8") for path in DEPLOY.iterdir() if path.is_file()}
+    images = re.findall(r"^ +image: (?!\*|&)(\S+)", text["compose.yaml"] + text["kubernetes.yaml"], re.MULTILINE)
+    assert len(images) == 4
+    bases = re.findall(r"^FROM (\S+)", text["Dockerfile"], re.MULTILINE)
+    assert all("@${" in image or "@sha256:FILL" in image for image in (*images, *bases))
+    assert "ARG PYTHON_DIGEST\n" in text["Dockerfile"]
+    for name, passwords in {name: re.findall(r"://\w+:([^@/]+)@", each) for name, each in text.items()}.items():
+        assert all(password.startswith("$") for password in passwords), name
+    for variable in re.findall(r"\$\{(\w+(?:PASSWORD|DIGEST))", text["compose.yaml"]):
+        assert f"${{{variable}:?" in text["compose.yaml"]
 
 
 def test_caddy_takes_its_example() -> None:

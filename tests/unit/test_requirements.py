@@ -1,5 +1,8 @@
 """What `make` installs is pinned by the digests of its files, all of it."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,3 +23,17 @@ def test_nothing_is_installed_without_its_digest() -> None:
     installs = [line for line in text.splitlines() if " install " in line and "-r requirements" in line]
     assert len(installs) == 6
     assert all("--require-hashes" in line for line in installs)
+
+
+def test_the_bill_of_materials_names_all_that_a_release_brings_along() -> None:
+    made = subprocess.run([sys.executable, ROOT / "requirements" / "sbom"], capture_output=True, check=True).stdout
+    bill = json.loads(made)
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    assert bill["metadata"]["component"]["name"] == "threadkeep"
+    named = {component["purl"].rpartition("@")[0] for component in bill["components"]}
+    pinned = (ROOT / "requirements" / "container.txt").read_text(encoding="utf-8")
+    assert {f"pkg:pypi/{line.partition('==')[0]}" for line in pinned.splitlines() if "==" in line} <= named
+    folders = [folder.name for folder in (ROOT / "src/threadkeep/web/vendor").iterdir() if folder.is_dir()]
+    assert len([name for name in named if name.startswith("pkg:npm/")]) == len(folders) > 5
+    references = [component["bom-ref"] for component in bill["components"]]
+    assert len(set(references)) == len(references)
