@@ -22,15 +22,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.dev-stamp programs ## install everything: to run, to test, to check
+setup: .venv/.dev-stamp .venv/.npm-stamp programs ## install everything: to run, to test, to check
 
 run: .venv/.run-stamp $(MODELS) ## serve on http://127.0.0.1:8000 (ARGS="--port 9000")
 	@exec $(BIN)/threadkeep serve --killable $(ARGS)
 
-test: .venv/.test-stamp programs ## run all tests (ARGS="-k name")
+test: .venv/.test-stamp .venv/.npm-stamp programs ## run all tests (ARGS="-k name")
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
-flaky: .venv/.test-stamp programs ## run all tests RUNS times while every core is kept busy (RUNS=5 ARGS="-k name")
+flaky: .venv/.test-stamp .venv/.npm-stamp programs ## run all tests RUNS times while every core is kept busy (RUNS=5 ARGS="-k name")
 	@tests/flaky $(RUNS) $(BIN)/pytest -q -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
@@ -115,8 +115,8 @@ $(BIN)/pip:
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 
-.venv/.npm-stamp: requirements/npm/package-lock.json .venv/.dev-stamp
-	@echo "Installing what checking the page's types needs ..."
+.venv/.npm-stamp: requirements/npm/package-lock.json .venv/.test-stamp
+	@echo "Installing what checking the page needs ..."
 	@mkdir -p $(NPM)
 	@cp requirements/npm/package.json requirements/npm/package-lock.json $(NPM)
 	@$(BIN)/npm ci --prefix $(NPM) --no-audit --no-fund --loglevel error

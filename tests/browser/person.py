@@ -103,7 +103,7 @@ class Person:
 
     def row(self, title: str) -> Locator:
         """The row of a conversation in the list."""
-        return self.rows.filter(has=self.page.get_by_role("link", name=title, exact=True))
+        return self.rows.filter(has=self.page.get_by_role("link").get_by_text(title, exact=True))
 
     async def more(self, what: str, title: str | None = None) -> None:
         """Choose something in the menu of the open conversation, or of one in the list."""

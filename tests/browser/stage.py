@@ -148,6 +148,7 @@ ASSISTANT = Assistant(
             asked("hurry", hurry),
             asked("too long", lambda _match, _scene: Reply(text="The first half", ending="length")),
             asked("filtered", lambda _match, _scene: Reply(text="The first", ending="content_filter")),
+            asked("be blocked", lambda _match, _scene: Reply(text="", ending="content_filter")),
             asked(r"(?s)repeat (?P<words>.+)", "{words}"),
             asked(r"say (?P<words>.+)", "{words}"),
             calls(r"hold (?P<name>\w+)", "hold"),

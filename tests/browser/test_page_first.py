@@ -31,13 +31,30 @@ async def test_there_is_a_card_for_each_assistant_with_questions_to_begin_with(p
         await expect(card.get_by_test_id("example")).to_have_text(assistant["examples"][:3])
 
 
-async def test_a_press_on_an_example_asks_it(person: Person, api: Api) -> None:
+async def test_an_example_is_put_into_the_field_and_sent_by_the_person(person: Person, api: Api) -> None:
     await person.open()
+    await person.field.fill("mine")
     await person.page.get_by_test_id("example").filter(has_text="Which banks have the highest margins?").click()
+    await expect(person.field).to_have_value("Which banks have the highest margins?")
+    await expect(person.field).to_be_focused()
+    await person.page.keyboard.press("Control+z")
+    await expect(person.field).to_have_value("mine")
+    await person.page.get_by_test_id("example").filter(has_text="Which banks have the highest margins?").click()
+    await expect(person.page).to_have_url(f"{person.url}/")
+    await person.page.keyboard.press("Enter")
     await expect(person.said).to_have_text(["Which banks have the highest margins?"])
     await expect(person.answers.get_by_role("table").first).to_be_visible()
     await person.is_answered()
     assert (await api.read(person.page.url.rsplit("/", 1)[1]))["assistant"] == "market"
+
+
+async def test_a_click_anywhere_on_a_card_chooses_its_assistant(person: Person) -> None:
+    await person.open()
+    card = person.page.get_by_test_id("assistant-card").filter(has_text="Plays what the tests of the page ask for.")
+    await card.get_by_text("Plays what the tests").click()
+    await expect(card).to_have_attribute("data-chosen", "true")
+    await expect(person.field).to_be_focused()
+    await expect(person.field).to_have_value("")
 
 
 async def test_the_chosen_assistant_answers(person: Person, api: Api) -> None:
@@ -93,6 +110,8 @@ async def test_the_card_that_invites_to_break_it_goes_through_reload_kill_and_re
     await expect(page.get_by_test_id("pending")).to_contain_text("Waits in this browser.")
     await expect(person.answers.last).to_contain_text("Nice to meet you, Alice!")
     await person.is_answered()
+    await expect(steps.nth(2)).to_have_attribute("data-done", "true")
+    await expect(steps.nth(3)).to_have_attribute("data-done", "false")
     await page.get_by_role("button", name="Compare").click()
     await expect(page.get_by_test_id("trial")).to_contain_text("The same:")
     await expect(steps.and_(page.locator("[data-done=true]"))).to_have_count(4)

@@ -183,6 +183,29 @@ async def test_an_answer_that_was_cut_says_so_and_goes_on(person: Person, api: A
     await expect(person.page.get_by_role("button", name="Continue")).to_have_count(0)
 
 
+async def test_an_answer_that_was_stopped_goes_on(person: Person, api: Api) -> None:
+    await person.open(await api.begin("Say one."))
+    await person.write("hold never")
+    await expect(person.answers.last.locator(".tk-tool")).to_be_visible()
+    await person.page.get_by_test_id("stop").click()
+    await person.is_answered()
+    stopped = person.page.get_by_test_id("stopped").last
+    await stopped.get_by_role("button", name="Continue").click()
+    await expect(person.said.last).to_contain_text("Continue where your answer was cut off.")
+    await person.is_answered()
+    await expect(person.page.get_by_role("button", name="Continue")).to_have_count(0)
+
+
+async def test_an_answer_of_which_the_filter_left_nothing_gives_the_providers_reason(person: Person, api: Api) -> None:
+    await person.open(await api.begin("Say one."))
+    await person.write("Be blocked.")
+    told = person.page.get_by_test_id("no-answer")
+    await expect(told).to_contain_text("This question has no answer. The model gave an empty answer.")
+    await expect(told).to_contain_text("The provider's reason: content_filter.")
+    await person.page.reload()
+    await expect(told).to_contain_text("The provider's reason: content_filter.")
+
+
 async def test_a_provider_that_asks_to_wait_is_shown_with_the_attempt_and_the_time(person: Person, api: Api) -> None:
     await person.open(await api.begin())
     retrying = person.page.get_by_test_id("retrying")
@@ -215,12 +238,12 @@ async def test_conversations_are_pinned_filed_filtered_and_found_by_title(
     await page.reload()
     group = page.get_by_test_id("conversations").locator("section")
     pinned = group.filter(has=page.get_by_role("heading", name="Pinned", exact=True))
-    await expect(pinned.get_by_role("link", name="The oldest zebra", exact=True)).to_be_visible()
+    await expect(pinned.get_by_role("link").get_by_text("The oldest zebra", exact=True)).to_be_visible()
     await person.more("Move to a folder", "Later 60")
     await page.get_by_role("textbox", name="Name of the folder").fill("Work")
     await page.get_by_role("button", name="Move", exact=True).click()
     work = group.filter(has=page.get_by_role("heading", name="Work", exact=True))
-    await expect(work.get_by_role("link", name="Later 60", exact=True)).to_be_visible()
+    await expect(work.get_by_role("link").get_by_text("Later 60", exact=True)).to_be_visible()
     await person.more("Unpin", "The oldest zebra")
     await expect(pinned).to_have_count(0)
     await page.get_by_test_id("filter").select_option(label="Forgetful")

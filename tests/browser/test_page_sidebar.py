@@ -20,7 +20,7 @@ async def test_conversations_are_grouped_by_day(person: Person, api: Api) -> Non
         await person.page.clock.set_fixed_time(now + timedelta(days=days))
         await person.open()
         group = shown.locator("section").filter(has=person.page.get_by_role("heading", name=heading, exact=True))
-        await expect(group.get_by_role("link", name="Written now", exact=True)).to_be_visible()
+        await expect(group.get_by_role("link").get_by_text("Written now", exact=True)).to_be_visible()
 
 
 async def test_what_another_device_begins_and_deletes_comes_and_goes(person: Person, api: Api) -> None:

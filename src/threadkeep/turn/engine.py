@@ -103,7 +103,8 @@ async def _store_answer(active: ActiveTurn, generated: Generated) -> None:
         if bodies:
             await active.append(*bodies)
         await complete_conversation(active)
-        await settle(active, TurnState.COMPLETED, detail=EMPTY)
+        detail = f"{EMPTY} The provider's reason: {generated.ending}." if generated.ending else EMPTY
+        await settle(active, TurnState.COMPLETED, detail=detail)
     elif generated.is_whole and message is not None and not message.tool_calls and active.assistant.machine is None:
         is_empty = not (message.content or message.blocks)
         await settle(active, TurnState.COMPLETED, *bodies, detail=EMPTY if is_empty else None)

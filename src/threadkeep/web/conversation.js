@@ -64,6 +64,7 @@ export class OpenConversation {
     this.readers = this.#field("readers");
     this.spooled = this.#field("spooled");
     this.failure = this.#field("failure");
+    this.note = this.#field("note");
     this.stopped = this.#field("stopped");
     this.retry = this.#field("retry");
     this.cut = this.#field("cut");

@@ -3,7 +3,7 @@
 
 import { conversationPath, get, post } from "./api.js";
 import { effect, signal, untracked } from "./preact.js";
-import { createdFrom, isLocal } from "./outbox.js";
+import { createdFrom, isLocal, itemsOf } from "./outbox.js";
 import { drop, keep, kept } from "./shelf.js";
 import { opened } from "./views.js";
 
@@ -27,7 +27,7 @@ export function end() {
   drop("trial");
 }
 
-/** @param {"reload" | "kill"} step */
+/** @param {"reload" | "kill" | "wait" | "write"} step */
 function done(step) {
   const now = trial.value;
   if (now && !now.steps[step]) change({ ...now, steps: { ...now.steps, [step]: true } });
@@ -49,7 +49,10 @@ export function start() {
     const { phase, stream } = conversation;
     const state = stream.value?.status.value.state;
     const isReady = phase.value === "ready";
+    const waits = itemsOf(conversation.id).length > 0;
     untracked(() => {
+      if (waits && state !== "live") done("wait");
+      if (!waits && trial.value?.steps.wait) done("write");
       if (wasReloaded && isReady) done("reload");
       if (state === "waiting") setTimeout(() => stream.value?.status.value.state !== "live" && done("kill"), LASTING);
     });

@@ -84,7 +84,7 @@ interface ConversationPage extends About {
   before: number | null;
   after: number | null;
   turns: Turn[];
-  ended?: { id: number; state: string; failure: Failure | null } | null;
+  ended?: { id: number; state: string; failure: Failure | null; detail?: string | null } | null;
   state?: Record<string, unknown>;
   cursor: string;
   draft?: Draft | null;
@@ -124,6 +124,8 @@ interface ConversationState {
   spooled: boolean;
   /** How the last turn failed. */
   failure: Failure | null;
+  /** What else there is to say of how it ended. */
+  note: string | null;
   /** The turns that were stopped, as far as that is known. */
   stopped: Set<number>;
   /** The model failed and is asked again at that time. */
@@ -243,7 +245,7 @@ interface Toast {
 
 interface Trial {
   conversation: string;
-  steps: { reload?: boolean; kill?: boolean; checked?: boolean };
+  steps: { reload?: boolean; kill?: boolean; wait?: boolean; write?: boolean; checked?: boolean };
   result?: { isSame: boolean; messages: number; characters: number };
 }
 

@@ -39,7 +39,8 @@ BROKE_OFF = "The model broke off before it said anything."
 class Generated:
     """What the model gave: a message (none if it said nothing), whether it is whole, and what went wrong.
 
-    `change` is the change of state that belongs to the message and is stored with it.
+    `change` is the change of state that belongs to the message and is stored with it; `ending` is the provider's word
+    for why an answer ended early.
     """
 
     message: Message | None
@@ -47,6 +48,7 @@ class Generated:
     change: StateChange | None = None
     stopped: bool = False
     error: ModelError | ContentTooLarge | None = None
+    ending: str = ""
 
     @property
     def may_go_on(self) -> bool:
@@ -163,7 +165,8 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
     )
     kept = message if stream or calls or blocks else None
     change = await call.change() if whole else None
-    return Generated(message=kept, is_whole=whole, change=change, stopped=stopped, error=error)
+    ending = "".join(item["word"] for item in _ending(answer.reason))
+    return Generated(message=kept, is_whole=whole, change=change, stopped=stopped, error=error, ending=ending)
 
 
 def _ending(reason: str | None) -> tuple[dict[str, str], ...]:

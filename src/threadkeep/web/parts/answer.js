@@ -1,6 +1,8 @@
 // Everything that one turn answered, in the order in which it came: tool calls, what they showed, texts; sources and what the
 // turn cost last. Nothing changes its place when the answer is complete, or when it is loaded again.
 
+import { toField } from "../focus.js";
+import { itemsOf } from "../outbox.js";
 import { Component, html } from "../preact.js";
 import { Blocks } from "../render/blocks.js";
 import { Markdown } from "../render/markdown.js";
@@ -55,7 +57,7 @@ export class Answer extends Component {
       ${isOver && html`<${Blocks} blocks=${sources} />`}
       ${isThinking(turnState, draft, spoken, results) && html`<p class="thinking" aria-hidden="true"><i /><i /><i /></p>`}
       ${turnState === "running" && html`<${Retrying} conversation=${conversation} />`}
-      ${isOver && wasStopped && html`<p class="cut-off quiet" data-testid="stopped">${t("youStopped")}</p>`}
+      ${isOver && wasStopped && html`<p class="cut-off quiet" data-testid="stopped">${t("youStopped")} ${last && html`<${GoOn} conversation=${conversation} message=${last} />`}</p>`}
       ${isOver && last && html`<${Cut} conversation=${conversation} message=${last} />`}
       ${isOver && last && html`<${Footer} conversation=${conversation} messages=${messages} last=${last} />`}
     </article>`;
@@ -109,7 +111,7 @@ function Spoken({ conversation, message, results, turnState, shown }) {
     <${Thoughts} conversation=${conversation} message=${message} />
     ${(message.content || message.isDraft) && html`<${Text} conversation=${conversation} message=${message} />`}
     <${Files} parts=${message.parts} />
-    ${isCutOff && !wasStopped && html`<p class="cut-off" data-testid="interrupted">${t("interruptedHere")}</p>`}
+    ${isCutOff && !wasStopped && html`<p class="cut-off" data-testid="interrupted">${t("interruptedHere")} ${!turnState && html`<${GoOn} conversation=${conversation} message=${message} />`}</p>`}
     ${(message.tool_calls ?? []).map(
       (call) =>
         html`<${Call} key=${call.id} conversation=${conversation} call=${call}
@@ -161,9 +163,18 @@ function Cut({ conversation, message }) {
   if (ending.reason !== "length") {
     return html`<p class="cut-off" data-testid="ending">${t("filterEnded", { word: textOf(ending.word) })}</p>`;
   }
+  return html`<p class="cut-off" data-testid="ending">${t("answerCut")} <${GoOn} conversation=${conversation} message=${message} /></p>`;
+}
+
+// Asks the model to go on where the newest answer ends: a message of its own, so that the log says what was done.
+function GoOn({ conversation, message }) {
   const isNewest = conversation.messages.value.at(-1)?.seq === message.seq && conversation.after.value === null;
-  return html`<p class="cut-off" data-testid="ending">${t("answerCut")}
-    ${isNewest && html` <${Button} label=${t("continue")} onClick=${() => conversation.send(t("continueRequest"))} />`}</p>`;
+  const isAsked = conversation.isBusy.value || itemsOf(conversation.id).length > 0;
+  const goOn = () => {
+    conversation.send(t("continueRequest"));
+    toField();
+  };
+  return isNewest && !isAsked && html`<${Button} label=${t("continue")} onClick=${goOn} />`;
 }
 
 // The provider failed, and is asked again after a pause.

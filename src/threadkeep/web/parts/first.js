@@ -40,20 +40,28 @@ function Answers({ model }) {
   return html`<span class="badge">${t("demo")}</span> <span class="muted" title=${reason ?? ""}>${t("answersScripted", { why: missing ?? t("noModel") })}</span>`;
 }
 
+// A click anywhere on a card chooses who answers; one on a question also puts it into the field, where it can be changed
+// before it is sent, or taken out again with Ctrl+Z.
 function Card({ about, isChosen }) {
-  const choose = () => {
+  const choose = (text = "") => {
     assistant.value = about.name;
-    document.getElementById("composer")?.focus();
+    const field = /** @type {HTMLTextAreaElement | null} */ (document.getElementById("composer"));
+    field?.focus();
+    if (!field || !text) return;
+    field.select();
+    document.execCommand("insertText", false, text);
   };
-  return html`<section class="card" data-chosen=${isChosen} data-testid="assistant-card" aria-label=${nameOf(about)}>
-    <h2><button type="button" class="plain" aria-pressed=${isChosen} onClick=${choose}>${nameOf(about)}</button></h2>
+  const onClick = ({ target }) => choose(target.closest(".example")?.textContent);
+  return html`<section class="card" data-chosen=${isChosen} data-testid="assistant-card" aria-label=${nameOf(about)} onClick=${onClick}>
+    <h2><button type="button" class="plain" aria-pressed=${isChosen}>${nameOf(about)}</button></h2>
     <p class="muted" dir="auto">${about.description}</p>
     <ul>
-      ${about.examples.slice(0, 3).map(
-        (text) =>
-          html`<li key=${text}><button type="button" class="example" dir="auto" data-testid="example"
-        onClick=${() => begin(text, about.name)}><span>${text}</span><${Icon} name="right" /></button></li>`,
-      )}
+      ${about.examples
+        .slice(0, 3)
+        .map(
+          (text) =>
+            html`<li key=${text}><button type="button" class="example" dir="auto" data-testid="example"><span>${text}</span><${Icon} name="right" /></button></li>`,
+        )}
     </ul>
   </section>`;
 }

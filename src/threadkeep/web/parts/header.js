@@ -12,6 +12,7 @@ import { Menu } from "./menu.js";
 import { canShare } from "./share.js";
 import { Status } from "./status.js";
 import { Title } from "./title.js";
+import { titleOf } from "../titles.js";
 import { t } from "../language.js";
 
 export function Header({ conversation }) {
@@ -21,6 +22,7 @@ export function Header({ conversation }) {
       onClick=${() => (isSidebarOpen.value = true)} />
     <div class="heading">
       ${about && html`<${Title} conversation=${conversation} />`}
+      ${conversation && !about && /^(?:local|away)$/.test(conversation.phase.value) && html`<h1 class="title" dir="auto">${titleOf({ id: conversation.id, title: null })}</h1>`}
       ${about && assistants.value.length > 1 && html`<span class="assistant muted" data-testid="assistant">${nameOf(assistantNamed(about.assistant))}</span>`}
     </div>
     ${conversation && conversation.phase.value !== "gone" && html`<${Status} conversation=${conversation} />`}

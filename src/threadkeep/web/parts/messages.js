@@ -94,5 +94,7 @@ function Ending({ conversation, messages, hasPending }) {
     </div>`;
   }
   if (last.role !== "user" || conversation.cut.value !== null) return null;
-  return html`<div class="failure quiet"><p>${conversation.stopped.value.has(last.turn) ? t("stoppedBefore") : t("noAnswer")}</p>${again}</div>`;
+  const why = conversation.stopped.value.has(last.turn) ? t("stoppedBefore") : t("noAnswer");
+  // The provider's own words follow, if it gave any.
+  return html`<div class="failure quiet" data-testid="no-answer"><p>${why} ${conversation.note.value}</p>${again}</div>`;
 }

@@ -50,12 +50,11 @@ export function Row({ about, isOpen, state }) {
   };
   const mark = MARKS[state] ? state : !isOpen && isUnread(about) ? "unread" : "";
   const who = assistants.value.length > 1 ? nameOf(assistantNamed(about.assistant)) : "";
-  const [title, id] = [titleOf(about), `row-${about.id}`];
+  const title = titleOf(about);
   return html`<li class="row" data-open=${isOpen} data-mark=${mark} data-testid="conversation">
-    <a href=${addressOf(about.id)} aria-current=${isOpen ? "page" : undefined} dir="auto" title=${title} onClick=${onClick}
-      aria-labelledby=${id} aria-describedby=${who ? `${id}-who` : undefined}>
-      <span id=${id}>${title}</span>
-      ${who && html`<small id=${`${id}-who`} class="muted">${who}</small>`}
+    <a href=${addressOf(about.id)} aria-current=${isOpen ? "page" : undefined} dir="auto" title=${title} onClick=${onClick}>
+      <span>${title}</span>
+      ${who && html` <small class="muted">${who}</small>`}
     </a>
     ${mark && html`<span class="mark" data-state=${mark} role="img" aria-label=${t(MARKS[mark])} title=${t(MARKS[mark])} />`}
     <${Menu} label=${t("moreAbout", { title })} items=${items} />

@@ -43,7 +43,7 @@ export function TrialSteps({ conversation }) {
         ${isKillable ? t("trialKillHere") : rich("trialKill", { stop: html`<code>Ctrl+C</code>`, kill: html`<code>kill -9</code>` })}
         ${isKillable && html` <${Button} label=${t("killNow")} class="button danger" onClick=${killServer} />`}
       <//>
-      <${Step} isDone=${steps.kill && steps.checked}>
+      <${Step} isDone=${steps.write}>
         ${isKillable ? t("trialWriteHere") : t("trialWrite")}
       <//>
       <${Step} isDone=${steps.checked}>
