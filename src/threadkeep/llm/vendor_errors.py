@@ -1,20 +1,22 @@
 """Vendors' errors as errors of our own tree, recognised by status code, class names and headers, not by import.
 
 So no vendor's package is needed, and errors of unknown vendors are mapped as well. Messages say what to do and never
-contain a key.
+contain a key: neither one that the environment or the caller has, nor what looks like one.
 """
 
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import Any
 
 from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, ModelRefused, ModelTimeout, ModelUnavailable
+from threadkeep.text.secrets import HIDDEN, hiding, named_secrets
 
 _SECRET = re.compile(
-    r"(?i:bearer\s+\S+|\b(?:api[-_ ]?)?key[=:]\s*\S+)"
+    r"(?i:(?:bearer|basic)\s+\S+|\b(?:api[-_ ]?)?key[=:]\s*\S+)"
     r"|\b(?:sk|pk|rk|gsk|xai|hf|key)[-_][\w*.-]{4,}|\bAIza[\w-]{8,}|\S*\*{3,}\S*"
 )
 _TIMEOUT = re.compile(r"Timeout|TimedOut|DeadlineExceeded")
@@ -37,20 +39,23 @@ _UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
 _SHOWN = 300
 
 
-def as_model_error(error: Exception, model: str, now: datetime | None = None) -> ModelError:
-    """Return what a vendor raised as one of our errors; `now` is for a Retry-After that is a date."""
+def as_model_error(
+    error: Exception, model: str, now: datetime | None = None, secrets: Iterable[str] = ()
+) -> ModelError:
+    """Return what a vendor raised as one of our errors, without the `secrets` that the model was set up with; `now` is
+    for a Retry-After that is a date."""
     if isinstance(error, ModelError):
         return error
     causes = list(_causes(error))
     status = next((status for cause in causes if (status := _http_status(cause))), None)
     retry_after = next((wait for cause in causes if (wait := _retry_after(cause, now)) is not None), None)
-    text = f"{type(error).__name__}: {_without_secrets(str(error))}"
-    if too_long := length_refusal(
-        f"{model} answered {status or 'an error'} ({text} {_provider_words(error)}".rstrip() + ")"
-    ):
+    secrets = tuple(secrets)
+    text = f"{type(error).__name__}: {_without_secrets(str(error), secrets)}"
+    words = _without_secrets(_provider_words(error), secrets)
+    if too_long := length_refusal(f"{model} answered {status or 'an error'} ({text} {words}".rstrip() + ")"):
         return too_long
     if status is not None:
-        return _by_status(status, _provider_words(error), f"{model} answered {status} ({text})", retry_after)
+        return _by_status(status, words, f"{model} answered {status} ({text})", retry_after)
     return _by_name(error, causes, model, text)
 
 
@@ -163,7 +168,8 @@ def _seconds(text: str | None, divisor: int, now: datetime | None) -> float | No
     return max(0.0, wait) if isfinite(wait) else None
 
 
-def _without_secrets(text: str) -> str:
+def _without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
+    hide = hiding([*named_secrets(os.environ), *secrets])
     # Cut before it is searched as well: a provider may send megabytes.
-    shown = _SECRET.sub("[hidden]", " ".join(text[: 2 * _SHOWN].split()))
+    shown = _SECRET.sub(HIDDEN, " ".join(hide(text)[: 2 * _SHOWN].split()))
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"

@@ -3,13 +3,14 @@
 By name it is set up as we need it: no retries, usage while streaming, a window that is known.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
+from pydantic import SecretStr
 
 from threadkeep.errors import ContextTooLong, ModelRefused, UnknownModel
 from threadkeep.llm.base import Delta, Model, ModelOptions, Request, ToolSpec, loaded_files
@@ -19,6 +20,7 @@ from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
 from threadkeep.llm.providers import PROVIDERS, pip_line
 from threadkeep.llm.think_tags import without_think_tags
 from threadkeep.llm.vendor_errors import as_model_error, missing_key
+from threadkeep.text.secrets import url_secrets, value_secrets
 
 ASKING = 2.0
 """How many seconds Ollama may take to describe a model."""
@@ -151,7 +153,7 @@ class LangChainModel(Model):
                 async for delta in deltas:
                     yield delta
         except Exception as error:
-            mapped = as_model_error(error, self.name)
+            mapped = as_model_error(error, self.name, secrets=_secrets_of(self._chat))
             if isinstance(mapped, ContextTooLong):
                 self.window = min(self.window, mapped.limit or self.window)
             # A vendor's traceback may contain a key, so it is kept only for errors of an unknown kind.
@@ -203,6 +205,17 @@ def _tool_schema(tool: ToolSpec) -> dict[str, Any]:
     """Return a tool in OpenAI's form, which every class of LangChain takes."""
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
+
+
+def _secrets_of(chat: BaseChatModel) -> Iterator[str]:
+    """Yield the keys, headers and credentials in addresses that a chat model was set up with."""
+    for value in vars(chat).values():
+        if isinstance(value, SecretStr):
+            yield from value_secrets(value.get_secret_value())
+        elif isinstance(value, Mapping):
+            yield from (secret for text in value.values() if isinstance(text, str) for secret in value_secrets(text))
+        elif isinstance(value, str):
+            yield from url_secrets(value)
 
 
 def _name_of(chat: BaseChatModel) -> str:
