@@ -337,7 +337,7 @@ class Conversations:
         this is closed. The rules of retention are obeyed only if asked to."""
         self._jobs = [
             _background_task("recovering turns", lambda: self._recover(recover_every)),
-            _background_task("purging what was deleted", lambda: purge_deleted(self._store)),
+            _background_task("purging what was deleted", lambda: purge_deleted(self._store, self._deps.attachments)),
             _background_task("finishing erasures", lambda: finish_erasures(self.erasure)),
             _background_task("keeping the audit log", lambda: keep_audit(self._store, audit_days)),
             _background_task("releasing idle conversations", lambda: release_idle(self._store, session_timeout)),

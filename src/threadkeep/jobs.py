@@ -64,13 +64,14 @@ async def release_idle(store: Store, every: float = SESSION_TIMEOUT) -> None:
 
 async def purge_deleted(
     store: Store,
+    files: Attachments | None = None,
     *,
     kept: float = KEPT_SECONDS,
     every: float = PURGE_EVERY,
     clock: Clock = utc_now,
     steady: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Purge what was deleted long enough ago.
+    """Purge what was deleted long enough ago, and remove the files that nothing else uses.
 
     That time must have passed by both clocks: if the system's clock is set forward while this runs, the difference is
     added to it, and nothing is purged at first in case the clock was set forward before.
@@ -83,6 +84,8 @@ async def purge_deleted(
             removed = await store.purge(timedelta(seconds=kept) + max(ahead, timedelta(0)))
             if removed:
                 logger.info("purged %s deleted conversation(s)", removed)
+                if files is not None:
+                    await _remove_unused(files, store.unreached)
         await asyncio.sleep(max(every, PURGE_SHARE * (steady() - began - passed)))
 
 
@@ -95,9 +98,13 @@ async def finish_erasures(erasure: Erasure, kept: float = KEPT_SECONDS) -> None:
 async def remove_unused_files(files: Attachments, unreached: Unreached, every: float = FILES_EVERY) -> None:
     """Remove files that no message has used for a day."""
     while True:
-        if removed := sum(await unreached.each("removing unused files", await files.tenants(), files.remove_unused)):
-            logger.info("removed %s file(s) that no message used", removed)
+        await _remove_unused(files, unreached)
         await asyncio.sleep(every)
+
+
+async def _remove_unused(files: Attachments, unreached: Unreached) -> None:
+    if removed := sum(await unreached.each("removing unused files", await files.tenants(), files.remove_unused)):
+        logger.info("removed %s file(s) that no message used", removed)
 
 
 async def keep_audit(store: Store, days: float, *, every: float = AUDIT_EVERY, clock: Clock = utc_now) -> None:

@@ -18,14 +18,16 @@ from threadkeep.jobs import KEPT_SECONDS, keep_audit, obey_daily, purge_deleted,
 from threadkeep.retention.rules import Retention
 from threadkeep.retention.run import RetentionRunner
 from threadkeep.runtime import open_store
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import PRUNED, Act, Head
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.files.store import FilesStore
 from threadkeep.store.memory import MemoryStore
 from threadkeep.store.postgres.store import PostgresStore
 from threadkeep.store.sqlite.store import SqliteStore
+from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
-from threadkeep.testing.samples import ADA, new, say
+from threadkeep.testing.samples import ADA, asked, new, say
 
 
 class PurgedStore(MemoryStore):
@@ -78,6 +80,25 @@ async def test_what_was_deleted_can_be_restored_for_a_while_and_is_purged_then(c
         await store.next_purge()
         with pytest.raises(ConversationNotFound):
             await store.restore(ADA, name)
+
+
+async def test_files_of_a_purged_conversation_go_with_it_and_those_of_others_stay(clock: FakeClock) -> None:
+    store = PurgedStore(clock)
+    assert store.files is not None
+    files = Attachments(store.files, clock)
+    for name in ("gone", "kept"):
+        await new(store, ADA, name=name)
+        file = await files.save(ADA, name, "", name.encode())
+        await store.append(ADA, name, Append(bodies=(asked("Look.").model_copy(update={"parts": (file,)}),)))
+    await store.delete(ADA, "gone")
+    clock.advance(KEPT_SECONDS)
+    seconds = count(0, KEPT_SECONDS).__next__
+    job = asyncio.create_task(purge_deleted(store, files, every=0, clock=clock, steady=seconds))
+    async with asyncio.timeout(10):
+        while (await files.usage("acme")).files > 1:  # noqa: ASYNC110 - what is looked at is no event
+            await asyncio.sleep(0)
+    job.cancel()
+    assert [file.name async for file in files.files("acme")] == ["kept"]
 
 
 async def test_a_clock_that_is_set_forward_purges_nothing_early(clock: FakeClock) -> None:

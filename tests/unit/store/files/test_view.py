@@ -32,10 +32,10 @@ def test_a_view_has_exactly_the_fields_that_other_programs_know() -> None:
     document = {
         "session_id": "c",
         "created_at": "2025-01-01T12:00:00Z",
-        "updated_at": "2025-01-01T12:00:05.250000Z",
+        "updated_at": "2025-01-01T12:00:05Z",
         "messages": [
-            {"role": "user", "content": 'say "hi" 日本語\n\x00\\', "timestamp": "2025-01-01T12:00:05.250000Z"},
-            {"role": "assistant", "content": "hi", "timestamp": "2025-01-01T12:00:05.250000Z"},
+            {"role": "user", "content": 'say "hi" 日本語\n\x00\\', "timestamp": "2025-01-01T12:00:05Z"},
+            {"role": "assistant", "content": "hi", "timestamp": "2025-01-01T12:00:05Z"},
         ],
     }
     assert data.decode() == json.dumps(document, indent=2, ensure_ascii=False) + "\n"
