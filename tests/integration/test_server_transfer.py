@@ -1,8 +1,11 @@
 """Exports and imports in bulk over HTTP: everything of a person or a tenant, and nothing of anybody else."""
 
 import asyncio
+import io
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -10,7 +13,9 @@ from tests.integration.serving import EVENTS, PATIENCE, Server, assert_problem, 
 from tests.unit.transfer.kinds import CHATGPT, CLAUDE, as_json, zipped
 from threadkeep.conversation.api_key import KeyRole
 from threadkeep.conversation.scope import Scope
+from threadkeep.server.routes import transfer
 from threadkeep.testing.samples import ADA, BOB, EVE, new
+from threadkeep.transfer.sources import Found, read_items
 
 
 @pytest.fixture
@@ -86,19 +91,42 @@ async def test_files_of_other_programs_are_taken_in_with_progress(store: str) ->
         )
 
 
-async def test_an_import_goes_on_when_its_connection_ends_and_sending_it_again_tells_the_rest(tmp_path: Path) -> None:
-    async with serving(f"sqlite:///{tmp_path}/one.db") as server:
-        body = as_json(*({**CHATGPT, "conversation_id": f"c-{number}"} for number in range(200)))
-        reader, writer = await server.connect()
-        head = f"POST /v1/import HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
-        writer.write(f"{head}Accept: text/event-stream\r\n\r\n".encode() + body)
-        await reader.readuntil(b"import.progress")
-        writer.close()
-        async with asyncio.timeout(PATIENCE):
-            while (await server.conversations.statistics("local")).conversations < 200:  # noqa: ASYNC110
-                await asyncio.sleep(0)
-        again = await server.client.post("/v1/import", content=body)
-        assert (again.json()["added"], again.json()["unchanged"]) == (0, 200)
+class Endless:
+    """Stands in for the reading of a file: conversations without an end, until nobody asks for more."""
+
+    def __init__(self) -> None:
+        self.begun, self.closed = asyncio.Event(), asyncio.Event()
+
+    async def read(self, file: IO[bytes], *about: object) -> AsyncIterator[Found]:
+        (conversation,) = read_items(io.BytesIO(as_json(CHATGPT)), "file")
+        try:
+            while True:
+                yield conversation
+                self.begun.set()
+                await asyncio.sleep(0)  # as if a thread had read it
+        finally:
+            self.closed.set()
+
+
+@pytest.mark.parametrize("accept", ["text/event-stream", "application/json"])
+async def test_an_import_runs_alone_and_ends_when_its_client_leaves(
+    accept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(f"sqlite:///{tmp_path}/one.db") as server, asyncio.timeout(PATIENCE):
+        endless = Endless()
+        with monkeypatch.context() as patched:
+            patched.setattr(transfer, "read_file", endless.read)
+            _, writer = await server.connect()
+            head = "POST /v1/import HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n"
+            writer.write(f"{head}Accept: {accept}\r\n\r\n[]".encode())
+            await endless.begun.wait()
+            assert_problem(await server.client.post("/v1/import", content=b"[]"), 429, "rate_limited")
+            writer.close()
+            await endless.closed.wait()
+        answer = await server.client.post("/v1/import", content=as_json(CHATGPT))
+        while answer.status_code == 429:  # the last request ends a moment after its reading
+            answer = await server.client.post("/v1/import", content=as_json(CHATGPT))
+        assert (answer.json()["added"], answer.json()["unchanged"]) == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import IO
+from os import SEEK_END
+from typing import IO, cast
 
 from threadkeep.errors import ImportDamaged, ImportTooLarge, UnsafeArchive
 from threadkeep.transfer.files import Opened
@@ -23,7 +24,7 @@ MAX_MEMBERS = 1_000_000
 MAX_UNPACKED = 64 * 1024**3
 MAX_RATIO = 200
 """How much larger than the archive its contents may be; text is rarely 20 times smaller, a bomb 1000 times."""
-SMALL = 64 * 1024 * 1024
+SMALL = 16 * 1024 * 1024
 """What contents may have at any ratio."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -97,13 +98,15 @@ class ArchiveWriter:
         self._zip.close()
 
 
-def members(file: IO[bytes]) -> Iterator[tuple[str, "Member", Opened]]:
+def members(file: IO[bytes], directory: int) -> Iterator[tuple[str, "Member", Opened]]:
     """Yield the JSON members of an archive by name, opened, each with what opens files by their digests; the rest
-    (pictures, pages) is passed over."""
+    (pictures, pages) is passed over. The list of members may have as many bytes as `directory` says."""
+    size = file.seek(0, SEEK_END)
     with _reading():
-        archive = zipfile.ZipFile(file)  # not closed at the end: files of the last conversation are read after it
+        # Not closed at the end: files of the last conversation are read after it.
+        archive = zipfile.ZipFile(cast(IO[bytes], _Reads(file, directory)))
     infos = sorted(archive.infolist(), key=lambda info: info.filename)
-    _check(infos, sum(info.compress_size for info in infos))
+    _check(infos, min(size, sum(info.compress_size for info in infos)))
     for info in infos:
         if info.filename.lower().endswith((".json", ".jsonl")):
             with _reading(), archive.open(info) as member:
@@ -119,6 +122,21 @@ def _pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
     with _reading(), archive.open(name) as member:
         while piece := member.read(PIECE):
             yield piece
+
+
+class _Reads:
+    """A file of which so much can be read at once, because `zipfile` reads the list of members as a whole."""
+
+    def __init__(self, file: IO[bytes], most: int) -> None:
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+        self._read = file.read
+        self._most = most
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        if size > self._most:
+            raise ImportTooLarge("The archive has too many members.")
+        return self._read(size)
 
 
 class Member:
@@ -157,6 +175,7 @@ def _check(infos: list[zipfile.ZipInfo], packed: int) -> None:
         parts = info.filename.replace("\\", "/").split("/")
         is_link = stat.S_ISLNK(info.external_attr >> 16)
         is_odd = ".." in parts or parts[0] in ("", "~") or ":" in parts[0] or "\0" in info.orig_filename
-        if is_link or is_odd or info.flag_bits & 1 or info.filename in seen:
+        is_known = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        if is_link or is_odd or info.flag_bits & 1 or info.filename in seen or not is_known:
             raise UnsafeArchive
         seen.add(info.filename)

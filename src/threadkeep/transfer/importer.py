@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.entry import Body, Entry
+from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import Conflict, InvalidInput, LimitReached, NotFound, ThreadkeepError
@@ -139,7 +140,7 @@ class Importer:
     async def _end(self, scope: Scope, conversation: str) -> None:
         """End the turns of a conversation, unless they go on here, or it went on by itself."""
         ending = self._open.pop((scope, conversation))
-        with suppress(NotFound, Conflict):
+        with suppress(NotFound, Conflict, LimitReached):
             if not await self._store.turns(scope, conversation):
                 await self._store.import_entries(scope, ending)
 
@@ -188,13 +189,19 @@ async def _unhurried(entries: Iterator[Entry]) -> AsyncIterator[Entry]:
         yield entry
 
 
+def _size(body: Body) -> int:
+    """Return about how many characters a body has; a message of plain text is the usual case."""
+    is_plain = isinstance(body, Message) and not (body.parts or body.blocks or body.tool_calls or body.tool_trace)
+    return len(body.content) if isinstance(body, Message) and is_plain else len(body.model_dump_json())
+
+
 async def _steps(entries: AsyncIterator[Entry]) -> AsyncIterator[tuple[Entry, ...]]:
     """Yield entries in groups that are stored together; one empty group where there is none."""
     group: list[Entry] = []
     characters, yielded = 0, False
     async for entry in entries:
         group.append(entry.without_links())  # a file must not open a conversation to whoever wrote it
-        characters += len(getattr(entry.body, "content", "")) + (500 if isinstance(entry.body, TurnChange) else 0)
+        characters += _size(entry.body)
         if len(group) >= STEP_ENTRIES or characters >= STEP_CHARACTERS:
             yield tuple(group)
             group, characters, yielded = [], 0, True

@@ -16,13 +16,12 @@ from threadkeep.conversation.export import entry_json
 from threadkeep.conversation.parts import Attachment
 from threadkeep.errors import ImportDamaged, ImportTooLarge, InvalidInput, TooDeep, UnknownFormat
 from threadkeep.store.file_tables import attached_files, attached_parts
-from threadkeep.transfer.documents import Readable
+from threadkeep.transfer.documents import WIDE, Bounds, Readable, Scan, values_at_most
 from threadkeep.transfer.files import FileLine, Opened, PortableFile
-from threadkeep.transfer.portable import Header, LogCheck, Portable, Problem, Spool, to_entry, validated
+from threadkeep.transfer.portable import COST, Header, LogCheck, Portable, Problem, Spool, to_entry, validated
 
 FORMAT, VERSION = "threadkeep.export", 1
 BEGINNING = f'{{"format":"{FORMAT}","version":{VERSION}}}\n'
-MAX_LINE = 64 * 1024 * 1024
 _ENTRY = b'{"entry":'
 
 
@@ -100,10 +99,11 @@ def written(file: IO[bytes]) -> Written | None:
 class JsonlReader:
     """Reads an export line by line. What is wrong with one conversation is told, and the next one has its turn."""
 
-    def __init__(self, file: Readable, name: str, opened: Opened = lambda sha256: None) -> None:
+    def __init__(self, file: Readable, name: str, opened: Opened = lambda sha256: None, bounds: Bounds = WIDE) -> None:
         self._file = file
         self._name = name
         self._opened = opened
+        self._bounds = bounds
         self._used: set[str] = set()
         self._files: list[PortableFile] = []
         self._line = 0
@@ -145,10 +145,12 @@ class JsonlReader:
             yield self._problem(ImportDamaged("The file was cut off: its last line is missing."))
 
     def _next(self) -> bytes | None:
-        raw = self._file.readline(MAX_LINE + 1)
+        raw = self._file.readline(self._bounds.element + 1)
         self._line += 1
-        if len(raw) > MAX_LINE:
+        if len(raw) > self._bounds.element:
             raise ImportTooLarge("A line is longer than any that we write.")
+        if values_at_most(raw) > self._bounds.values:
+            Scan(self._bounds.values).end(raw)
         return raw or None
 
     def _take(self, kind: str, value: Any, raw: bytes) -> Portable | None:
@@ -177,7 +179,7 @@ class JsonlReader:
 
     def _add(self, entry: Entry, raw: bytes) -> None:
         self._check.add(entry)
-        self._spool.add(entry)
+        self._spool.add(entry, len(raw) + COST * values_at_most(raw))
         self._used.update(attached_files(entry.body))
         self._seal.update(raw)
 

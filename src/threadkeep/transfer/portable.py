@@ -14,7 +14,6 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry, HeadChoice, Status, Update
 from threadkeep.conversation.export import ExportedConversation, ExportedEntry, entry_json
 from threadkeep.conversation.ids import Id
-from threadkeep.conversation.message import Message
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import InvalidImport, ThreadkeepError
@@ -24,10 +23,10 @@ from threadkeep.transfer.files import PortableFile
 V = TypeVar("V", bound=BaseModel)
 MAX_PROBLEMS = 1000
 """How many problems are kept for the report of an import; a file with as many wrong places is not read on."""
-IN_MEMORY = 2_000_000
+IN_MEMORY = 8_000_000
 """About how many bytes of one conversation are held in memory while it is read."""
-_ENTRY = 1000
-"""What an entry takes beside its text."""
+COST = 100
+"""What a value of JSON takes beside its text."""
 
 
 class Header(ExportedConversation):
@@ -152,12 +151,11 @@ class Spool:
         self._held = 0
         self._rest: IO[bytes] | None = None
 
-    def add(self, entry: Entry) -> None:
-        """Take the next entry."""
-        if self._held < IN_MEMORY:
+    def add(self, entry: Entry, size: int) -> None:
+        """Take the next entry, which takes about so much memory."""
+        if self._rest is None and self._held + size <= IN_MEMORY:
             self._first.append(entry)
-            text = entry.body.content if isinstance(entry.body, Message) else entry.body.model_dump_json()
-            self._held += _ENTRY + len(text)
+            self._held += size
             return
         if self._rest is None:
             self._rest = TemporaryFile()  # noqa: SIM115 - closed with the spool

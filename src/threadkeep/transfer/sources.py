@@ -14,7 +14,7 @@ from threadkeep.errors import ImportDamaged, InvalidImport, InvalidInput, Unknow
 from threadkeep.transfer import databases, jsonl
 from threadkeep.transfer.archive import members
 from threadkeep.transfer.builder import Foreign, build
-from threadkeep.transfer.documents import Readable, elements
+from threadkeep.transfer.documents import WIDE, Bounds, Readable, elements
 from threadkeep.transfer.files import Opened
 from threadkeep.transfer.foreign import foreign
 from threadkeep.transfer.portable import MAX_PROBLEMS, Header, LogCheck, Portable, Problem, to_entry, validated
@@ -65,23 +65,23 @@ async def _tables(database: databases.Database, name: str, table: str | None) ->
         yield Problem.of(name.rstrip(", ") or "database", error)
 
 
-async def read_file(file: IO[bytes], name: str) -> AsyncGenerator[Found, None]:
+async def read_file(file: IO[bytes], name: str, bounds: Bounds = WIDE) -> AsyncGenerator[Found, None]:
     """Yield what is in a file that can be read from its beginning. It is parsed in a thread, one conversation ahead of
-    who stores them; close this before the file."""
-    items = read_items(file, name)
+    who stores them. Close the file before this, which waits for the thread: then that ends at once."""
+    items = read_items(file, name, bounds)
     reading = asyncio.create_task(asyncio.to_thread(next, items, None))
     try:
         while (item := await reading) is not None:
             reading = asyncio.create_task(asyncio.to_thread(next, items, None))
             yield item
     finally:
-        await asyncio.wait([reading])
+        await asyncio.shield(asyncio.gather(reading, return_exceptions=True))
 
 
-def read_items(file: IO[bytes], name: str) -> Iterator[Found]:
+def read_items(file: IO[bytes], name: str, bounds: Bounds = WIDE) -> Iterator[Found]:
     """Yield the conversations in a file of lines, JSON or an archive of them, as long as not everything is wrong."""
     problems = 0
-    for item in _items(file, name):
+    for item in _items(file, name, bounds):
         problems += isinstance(item, Problem)
         if problems == MAX_PROBLEMS:
             yield Problem.of(name, ImportDamaged("Too much is wrong with it; the rest was not read."))
@@ -89,19 +89,19 @@ def read_items(file: IO[bytes], name: str) -> Iterator[Found]:
         yield item
 
 
-def _items(file: IO[bytes], name: str) -> Iterator[Found]:
+def _items(file: IO[bytes], name: str, bounds: Bounds) -> Iterator[Found]:
     try:
         beginning = file.read(_PEEKED)
         file.seek(0)
         if beginning.startswith(_SQLITE):
             raise UnknownFormat("A database is imported on the command line: threadkeep import FILE.")
         if not beginning.startswith(_ZIP):
-            yield from _text(file, beginning, name)
+            yield from _text(file, beginning, name, bounds)
             return
         is_known = False
-        for member, opened, files in members(file):
+        for member, opened, files in members(file, bounds.directory):
             beginning = opened.read(_PEEKED)
-            for item in _text(_Rejoined(beginning, opened), beginning, f"{name}, {member}", files):
+            for item in _text(_Rejoined(beginning, opened), beginning, f"{name}, {member}", bounds, files):
                 if isinstance(item, Problem) and item.code == UnknownFormat.code:
                     break  # an archive holds other things beside conversations
                 is_known = True
@@ -137,12 +137,14 @@ class _Rejoined:
         return taken + self._rest.readline(size)
 
 
-def _text(file: Readable, beginning: bytes, name: str, files: Opened = lambda sha256: None) -> Iterator[Found]:
+def _text(
+    file: Readable, beginning: bytes, name: str, bounds: Bounds, files: Opened = lambda sha256: None
+) -> Iterator[Found]:
     if f'"{jsonl.FORMAT}"'.encode() in beginning:
-        yield from jsonl.JsonlReader(file, name, files).read()
+        yield from jsonl.JsonlReader(file, name, files, bounds).read()
         return
     is_first = True
-    for item in elements(file, name):
+    for item in elements(file, name, bounds):
         if isinstance(item, Problem):
             yield item
             return

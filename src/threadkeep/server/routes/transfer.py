@@ -1,7 +1,7 @@
 """Conversations in bulk: everything of a person or a tenant as one file, and files of many kinds taken in."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from enum import StrEnum
 from tempfile import SpooledTemporaryFile
@@ -11,18 +11,22 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from threadkeep.conversation.api_key import KeyRole
+from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
-from threadkeep.errors import InvalidImport, NotAllowed
+from threadkeep.errors import InvalidImport, NotAllowed, RateLimited
 from threadkeep.server.identity.guards import Identity, Who
 from threadkeep.server.limits import room_for_export, room_for_stream
 from threadkeep.server.negotiation import wants_stream
 from threadkeep.server.responses import Shown
 from threadkeep.server.sse import STREAM_HEADERS, encode
+from threadkeep.transfer.documents import NARROW
 from threadkeep.transfer.exporter import EXPORTED, Selection
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.sources import read_file
 
 IN_MEMORY = 1024 * 1024
+MOST_IMPORTS = 4
+"""How many imports run at a time; each may take 100 MB of memory. The others wait."""
 TOLD_EVERY = 20
 """After how many conversations progress is told."""
 _KINDS: tuple[type[InvalidImport], ...] = (InvalidImport, *InvalidImport.__subclasses__())
@@ -88,7 +92,17 @@ class ShownReport(Shown):
 
 def transfer_routes(conversations: Conversations) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["transfer"])
-    jobs: set[asyncio.Task[None]] = set()
+    slots, running = asyncio.Semaphore(MOST_IMPORTS), set[Scope]()
+
+    async def alone(who: Who) -> AsyncIterator[None]:
+        """Let one import of a user run at a time."""
+        if who.scope in running:
+            raise RateLimited("An import of yours is running; it ends when its client leaves.", retry_after=5)
+        running.add(who.scope)
+        try:
+            yield
+        finally:
+            running.discard(who.scope)
 
     @router.get(
         "/export",
@@ -111,7 +125,7 @@ def transfer_routes(conversations: Conversations) -> APIRouter:
 
     @router.post(
         "/import",
-        dependencies=[Depends(room_for_stream)],
+        dependencies=[Depends(room_for_stream), Depends(alone)],
         openapi_extra=_BODY,
         response_model=ShownReport,
         summary="Import conversations from a file",
@@ -120,10 +134,10 @@ def transfer_routes(conversations: Conversations) -> APIRouter:
         _check_role(who, of)
         file = await _received(request)
         importer = conversations.importer(who.scope, keep_users=of is Whose.TENANT)
-        work = _Import(importer, file)
+        work = _Import(importer, file, slots)
         if wants_stream(request.headers.get("accept", "")):
-            return StreamingResponse(work.events(jobs), media_type="text/event-stream", headers=STREAM_HEADERS)
-        async for _ in work.steps():
+            return StreamingResponse(work.events(), media_type="text/event-stream", headers=STREAM_HEADERS)
+        async for _ in work.steps(request.is_disconnected):
             pass
         _refuse_what_is_none(importer.report)
         return ShownReport.of(importer.report)
@@ -156,42 +170,33 @@ def _refuse_what_is_none(report: Report) -> None:
 
 
 class _Import:
-    """One import, conversation by conversation, until the caller may keep no more."""
+    """One import, conversation by conversation, until the caller may keep no more or `is_over`; `slots` are how many
+    run at a time."""
 
-    def __init__(self, importer: Importer, file: IO[bytes]) -> None:
+    def __init__(self, importer: Importer, file: IO[bytes], slots: asyncio.Semaphore) -> None:
         self._importer = importer
         self._file = file
+        self._slots = slots
 
-    async def steps(self) -> AsyncIterator[Report]:
+    async def steps(self, is_over: Callable[[], Awaitable[bool]] | None = None) -> AsyncIterator[Report]:
         """Import the file; yield the report now and then."""
         number = 0
         with self._file:
-            async with aclosing(read_file(self._file, "file")) as items:
-                async for item in items:
-                    number += 1
-                    await self._importer.add(item)
-                    if self._importer.is_full:
-                        return
-                    if number % TOLD_EVERY == 0:
-                        yield self._importer.report
+            async with self._slots, aclosing(read_file(self._file, "file", NARROW)) as items:
+                try:
+                    async for item in items:
+                        number += 1
+                        await self._importer.add(item)
+                        if self._importer.is_full or (is_over is not None and await is_over()):
+                            return
+                        if number % TOLD_EVERY == 0:
+                            yield self._importer.report
+                finally:
+                    self._file.close()  # who reads ahead stops
         await self._importer.finish()
 
-    async def events(self, jobs: set[asyncio.Task[None]]) -> AsyncIterator[bytes]:
-        """Yield progress as events, and in the end the report. The work is one of the `jobs`, and goes on when the
-        client leaves, which can send the file again to get the report."""
-        told: asyncio.Queue[Report | None] = asyncio.Queue()
-
-        async def work() -> None:
-            try:
-                async for report in self.steps():
-                    told.put_nowait(report)
-            finally:
-                told.put_nowait(None)
-
-        job = asyncio.create_task(work())
-        jobs.add(job)
-        job.add_done_callback(jobs.discard)
-        while (report := await told.get()) is not None:
+    async def events(self) -> AsyncIterator[bytes]:
+        """Yield progress as events, and in the end the report."""
+        async for report in self.steps():
             yield encode("import.progress", {"conversations": report.conversations, "entries": report.entries})
-        await job
         yield encode("import.done", ShownReport.of(self._importer.report).model_dump(mode="json"))
