@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -40,20 +40,24 @@ from threadkeep.testing.stores import whole_log
 PATIENCE = 60
 DRAINED_WITHIN = 10
 WRITERS = 6
-PACE = 0.1
+PACE = 0.2
 """Seconds between two messages of a writer: who writes more than can be answered makes a queue that only grows."""
-NOTICED_AFTER = 1
+SETTINGS = {"THREADKEEP_LOG_LEVEL": "error", "THREADKEEP_OUTAGE_AFTER": "1", "THREADKEEP_QUEUED_TURNS": "0"}
 SLOW = 2.0
 """Seconds that a slow network takes for each piece: more than a server waits."""
+RETRIED = 0.2
+"""How often somebody sends once more what was acknowledged before."""
 PRESSED = 3
 """How many messages each writer has acknowledged before something happens."""
 
 
 class Outcome(NamedTuple):
-    """How many messages were acknowledged, and the most seconds that the spool took to be empty."""
+    """How many messages were acknowledged, the most seconds that the spool took to be empty, and how many messages were
+    sent once more with their keys."""
 
     messages: int
     drained_in: float
+    retried: int = 0
 
 
 class Instance:
@@ -65,12 +69,14 @@ class Instance:
         self._process: asyncio.subprocess.Process | None = None
         self.port = 0
 
-    async def start(self) -> None:
+    async def start(self, dies_at: int | None = None) -> None:
+        """Start it; it may kill itself at a step of draining the spool."""
         flags = ("--port", str(self.port), "--model", "demo", "--store", self._store, "--spool", str(self._folder))
+        program = ("threadkeep.cli.main",) if dies_at is None else ("tests.acceptance.dying", str(dies_at))
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "threadkeep.cli.main", "serve", *flags),
-            cwd=self._folder.parent,
-            env={**os.environ, "THREADKEEP_LOG_LEVEL": "error", "THREADKEEP_OUTAGE_AFTER": str(NOTICED_AFTER)},
+            *(sys.executable, "-m", *program, "serve", *flags),
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, **SETTINGS},
             stdout=asyncio.subprocess.PIPE,
         )
         assert self._process.stdout is not None
@@ -84,6 +90,10 @@ class Instance:
         await self._process.wait()
 
     @property
+    def is_dead(self) -> bool:
+        return self._process is None or self._process.returncode is not None
+
+    @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
@@ -91,24 +101,33 @@ class Instance:
 class Writers:
     """People who send one message after the other, each until it is acknowledged, with a key of its own."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, chance: random.Random) -> None:
         self._instance = instance
-        self._sent: dict[str, int] = {}
+        self._chance = chance
         self._is_over = False
         self.acknowledged: dict[str, str] = {}
         self.spooled = 0
+        self.retried = 0
 
     async def write(self, number: int) -> None:
+        """Send messages: some two at a time, so that one is queued, and some that were sent long ago once more."""
         async with httpx.AsyncClient(timeout=20) as client:
             created = await self._insist(client, "/v1/conversations", {}, f"create {number}")
-            path = f"/v1/conversations/{created['id']}/messages"
+            sent: list[str] = []
             while not self._is_over:
-                text = f"message {self._sent.get(path, 0)} of {number}"
-                answer = await self._insist(client, path, {"content": text}, text)
-                self.acknowledged[text] = created["id"]
-                self.spooled += answer["turn"]["spooled"]
-                self._sent[path] = self._sent.get(path, 0) + 1
+                texts = [f"message {len(sent) + more} of {number}" for more in range(self._chance.choice([1, 1, 2]))]
+                await asyncio.gather(*(self._send(client, created["id"], text) for text in texts))
+                if sent and self._chance.random() < RETRIED:
+                    self.retried += 1
+                    await self._send(client, created["id"], self._chance.choice(sent[-20:]))
+                sent += texts
                 await asyncio.sleep(PACE)
+
+    async def _send(self, client: httpx.AsyncClient, conversation: str, text: str) -> None:
+        path = f"/v1/conversations/{conversation}/messages"
+        answer = await self._insist(client, path, {"content": text}, text)
+        self.acknowledged[text] = conversation
+        self.spooled += answer["turn"]["spooled"]
 
     async def _insist(self, client: httpx.AsyncClient, path: str, body: dict[str, str], key: str) -> dict[str, Any]:
         while True:
@@ -120,7 +139,7 @@ class Writers:
                 continue
             if answer.status_code < 300:
                 return dict(answer.json())
-            assert answer.status_code >= 500, answer.text
+            assert answer.status_code >= 500 or answer.status_code == 429, answer.text
             await asyncio.sleep(0.05)
 
     async def more(self, count: int = PRESSED) -> None:
@@ -134,6 +153,9 @@ class Writers:
         self._is_over = True
 
 
+MOSTLY = 0.7
+MOST_STEPS = 60
+"""About as many steps of a drain as there are with this many writers."""
 REAL_DISKS = ("full disk", "full log")
 KINDS = ("stopped", "frozen", "cut", "silent", "half-open", "slow", "resetting", "full", "read-only", "failover")
 Call = Callable[[], None]
@@ -159,6 +181,34 @@ async def killed_in_drain(instance: Instance, writers: Writers, back: Call) -> N
             await asyncio.sleep(0.005)
     await instance.kill()
     await instance.start()
+
+
+def killed_at(*steps: int) -> Happening:
+    """Return that a server kills itself at these steps of draining, one after the other: each at the next start."""
+
+    async def killed(instance: Instance, writers: Writers, back: Call) -> None:
+        left: list[int | None] = [*steps, None]
+
+        async def keep_alive() -> None:
+            while True:
+                if instance.is_dead:
+                    await instance.start(left.pop(0) if left else None)
+                await asyncio.sleep(0.02)
+
+        await instance.kill()
+        keeper = asyncio.create_task(keep_alive())
+        await writers.more(1)
+        back()
+        await _drained(instance)
+        keeper.cancel()
+        await asyncio.gather(keeper, return_exceptions=True)
+        killed.__name__ += " killed" * (len(steps) - len(left))
+        if left:
+            await instance.kill()
+            await instance.start()
+
+    killed.__name__ = f"killed_at {steps}"
+    return killed
 
 
 async def _health(instance: Instance) -> dict[str, Any]:
@@ -278,7 +328,7 @@ async def play_failover(happens: Happening, folder: Path, lasts: float = 0) -> O
 async def _campaign(steps: Sequence[tuple[Call, Call, Fault]], url: str, ends_at: str, folder: Path) -> Outcome:
     instance = Instance(url, folder / "spool")
     await instance.start()
-    writers, drained_in = Writers(instance), [0.0]
+    writers, drained_in = Writers(instance, random.Random(len(steps))), [0.0]
     try:
         async with asyncio.TaskGroup() as tasks:
             for number in range(WRITERS):
@@ -299,14 +349,18 @@ async def _campaign(steps: Sequence[tuple[Call, Call, Fault]], url: str, ends_at
         await _check(ends_at, writers)
     finally:
         await instance.kill()
-    return Outcome(len(writers.acknowledged), max(drained_in))
+    return Outcome(len(writers.acknowledged), max(drained_in), writers.retried)
 
 
 async def _drained(instance: Instance) -> float:
     """Wait until the spool is empty; return how many seconds that took."""
     began = time.monotonic()
     async with asyncio.timeout(PATIENCE):
-        while (health := await _health(instance))["status"] not in ("ok", "degraded") or "spooled" in health:  # noqa: ASYNC110
+        while True:
+            with suppress(httpx.HTTPError):
+                health = await _health(instance)
+                if health["status"] in ("ok", "degraded") and "spooled" not in health:
+                    break
             await asyncio.sleep(0.05)
     return time.monotonic() - began
 
@@ -317,11 +371,15 @@ async def _check(url: str, writers: Writers) -> None:
     found: dict[str, set[tuple[str, int | None]]] = defaultdict(set)
     for item in (await store.list(LOCAL, limit=1000)).items:
         entries, _ = await whole_log(store, LOCAL, item.id)
+        ended: Counter[int | None] = Counter()
         for entry in entries:
             body = entry.body
             sent = body.message if isinstance(body, TurnChange) else body
             if isinstance(sent, Message) and sent.role is Role.USER:
                 found[sent.content].add((item.id, entry.turn))
+            if isinstance(body, TurnChange):
+                ended[entry.turn] += not body.state.is_open
+        assert {turn: ends for turn, ends in ended.items() if ends > 1} == {}
     assert {text for text, turns in found.items() if len(turns) != 1} == set()
     assert {text for text, id in writers.acknowledged.items() if {id} != {each for each, _ in found[text]}} == set()
     assert len((await store.list(LOCAL, limit=1000)).items) == WRITERS
@@ -336,13 +394,33 @@ def _can_mount() -> bool:
         return is_mounted.returncode == 0
 
 
+def play_kills(count: int, chance: random.Random) -> None:
+    """Take the database away again and again, and kill the server at steps of the drain, also of the next one."""
+    quick = ("cut", "silent", "half-open", "read-only", "full", "frozen")
+    steps = [tuple(chance.randint(1, MOST_STEPS) for _ in range(chance.choice([1, 2]))) for _ in range(count)]
+    faults = [
+        Fault(chance.choice(quick), killed_at(*step) if chance.random() < MOSTLY else nothing_else) for step in steps
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        outcome = asyncio.run(play(faults, Path(name)))
+    kills = sum(fault.happens.__name__.count(" killed") for fault in faults)
+    story = f"{outcome.messages} messages acknowledged, {outcome.retried} sent again, {kills} kills in drains"
+    print(f"{count} outages, {story}: each there once, no turn with two ends", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--kills", type=int, default=0, help="so many outages in a row, with kills at steps of the drain"
+    )
     parser.add_argument("--kind", choices=(*KINDS, *REAL_DISKS), action="append", help="only this; may be repeated")
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
+    if arguments.kills:
+        play_kills(arguments.kills, chance)
+        return
     kinds = arguments.kind or [*KINDS, *(REAL_DISKS if _can_mount() else ())]
     if "full disk" not in kinds and not arguments.kind:
         print("No disk can be mounted here: a full one is only played, by a trigger.", flush=True)
@@ -358,7 +436,7 @@ def main() -> None:
                 played = play_full_disk(fault, folder)
             else:
                 played = play([fault], folder)
-            count, drained_in = asyncio.run(played)
+            count, drained_in, _ = asyncio.run(played)
         story = f"{fault.kind} for {lasts:g} s, {happens.__name__}: {count} messages, each there once"
         print(f"{number}: {story}, drained in {drained_in:.1f} s", flush=True)
         assert drained_in < DRAINED_WITHIN, f"the spool took {drained_in:.1f} s to be empty"

@@ -28,6 +28,7 @@ from threadkeep.errors import (
     StoreUnavailable,
 )
 from threadkeep.store.base import Store
+from threadkeep.store.caps import Caps
 from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import WAITS
@@ -105,6 +106,7 @@ class SpoolingStore(Store):
         self.audit = database.audit
         self.files = database.files and remembering_files(database.files, self._watch.ask_patiently)
         self.unreached, self.caps = database.unreached, database.caps
+        spool.caps = Caps(queued_turns=database.caps.queued_turns)
         self._owners: set[str] = set()
 
     @classmethod
