@@ -1,7 +1,8 @@
-"""The real small model, in this process and behind its own HTTP server. Installed by `make test`."""
+"""The real small model, in this process. Installed by `make test`."""
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,6 @@ from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.errors import ModelRefused, UnknownModel
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, ModelOptions, Request, Text
-from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.loading import NO_REAL_MODELS, load_model
 from threadkeep.llm.local import LocalModel
 
@@ -78,11 +78,18 @@ async def test_a_history_with_tools_from_another_model_is_told_in_words(local: L
     assert (await asked(local, Request(messages=history))).reason is not None
 
 
-async def test_the_adapter_streams_it_over_http(local: LocalModel) -> None:
-    made = await asked(LangChainModel.named("openai:local", api_key="unused", base_url=local.url))
-    assert made.text.strip()
-    assert made.usage is not None
-    assert made.reason in ("stop", "length")
+async def test_what_one_asked_cannot_be_told_from_what_another_is_charged(local: LocalModel) -> None:
+    secret = Message(role=Role.USER, content="The password of tenant one is mango. Say it.")
+    for _ in range(2):
+        made = await asked(local, Request(messages=(secret,), options=ModelOptions(max_tokens=1)))
+        assert made.usage is not None
+        assert made.usage.cached_tokens == 0
+
+
+def test_nobody_but_this_process_can_ask_it(local: LocalModel) -> None:
+    address = str(local._server.listening_address)
+    assert address.startswith("unix://")
+    assert not Path(address.removeprefix("unix://")).parent.exists()
 
 
 def test_another_file_must_be_a_model(local: LocalModel) -> None:

@@ -11,6 +11,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 import xllamacpp
@@ -88,11 +90,6 @@ class LocalModel(Model):
         """Return the model of a GGUF file, or SmolLM2 without one."""
         return cls(Path(path), f"local:{path}") if path else cls(_smollm2(), "local")
 
-    @property
-    def url(self) -> str:
-        """The base URL at which llama.cpp serves the same model to OpenAI clients of this machine."""
-        return f"{self._server.listening_address}/v1"
-
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Answer; what the model writes between think tags becomes reasoning."""
         return without_think_tags(self._generated(request))
@@ -146,12 +143,18 @@ def _smollm2() -> Path:
 
 
 def _start_server(path: Path, window: int) -> Any:
+    """Load the weights. llama.cpp always listens as well: here on a socket that is soon in no folder any more, so that
+    nobody but this process asks it. It keeps nothing of a prompt, whose cache would tell one tenant of another's."""
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.n_ctx, params.n_parallel, params.n_batch = window, 1, _BATCH
     params.verbosity = 0
+    params.api_keys = [token_hex()]
+    params.cache_prompt, params.cache_ram_mib = False, 0
     try:
-        return xllamacpp.Server(params)
+        with TemporaryDirectory(prefix="tk-") as folder:
+            params.hostnames = [str(Path(folder) / "llama.sock")]
+            return xllamacpp.Server(params)
     except Exception as error:
         raise UnknownModel(f"{path} cannot be loaded: {error}") from error
 
@@ -168,6 +171,7 @@ def _request_body(request: Request) -> dict[str, Any]:
         "stream": True,
         "stream_options": {"include_usage": True},
         "return_progress": True,
+        "cache_prompt": False,
     }
 
 
@@ -189,11 +193,7 @@ def _deltas_of_chunk(chunk: Mapping[str, Any]) -> Iterator[Delta]:
         if reason := choice.get("finish_reason"):
             yield Stopped(reason)
     if counted := chunk.get("usage"):
-        cached = (counted.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
-        usage = Usage(
-            input_tokens=counted["prompt_tokens"], output_tokens=counted["completion_tokens"], cached_tokens=cached
-        )
-        yield Used(usage)
+        yield Used(Usage(input_tokens=counted["prompt_tokens"], output_tokens=counted["completion_tokens"]))
 
 
 def _as_model_error(error: Mapping[str, Any]) -> ModelError:
