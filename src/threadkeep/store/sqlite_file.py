@@ -14,6 +14,8 @@ from threadkeep.errors import StoreError, StoreUnavailable
 from threadkeep.store.filesystem import explain, kind_of
 
 BUSY_MILLISECONDS = 30_000
+CACHE_KIB = 8192
+"""How much each connection caches of its file. A store has several, and the system caches the file as well."""
 
 _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError]], ...] = (
     (apsw.BusyError, errors.StoreBusy),
@@ -83,7 +85,7 @@ def _make_durable(connection: Database) -> Database:
             "synchronous = full",
             "wal_autocheckpoint = 0",
             "temp_store = memory",
-            "cache_size = -32768",
+            f"cache_size = -{CACHE_KIB}",
             "secure_delete = on",
         ):
             connection.pragma(*pragma.split(" = "))
