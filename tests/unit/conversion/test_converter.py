@@ -151,8 +151,11 @@ async def test_a_process_that_does_not_end_is_ended_and_what_it_said_counts(
     endless = tmp_path / "endless.py"
     endless.write_text("import time\nprint('half', flush=True)\nwhile True: time.sleep(60)")
     monkeypatch.setattr(converter, "PROGRAM", endless)
-    monkeypatch.setattr(converter, "SECONDS", 0.5)
-    assert await Converter().text(b"x" * (1 << 20), "ada") == "half"
+    text = ""
+    for seconds in (0.5, 5.0, 50.0):  # a busy machine takes its time to start it
+        monkeypatch.setattr(converter, "SECONDS", seconds)
+        text = text or await Converter().text(b"x" * (1 << 20), "ada")
+    assert text == "half"
 
 
 async def test_a_process_gets_no_variable_of_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

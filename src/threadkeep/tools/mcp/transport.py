@@ -59,7 +59,7 @@ class _Limited(httpx2.AsyncByteStream):
             left -= len(chunk)
             if left < 0:
                 what = f"has more than {self._most} bytes" if self._most else "is compressed, which was not asked for"
-                raise httpx2.StreamError(f"the answer {what}")
+                raise httpx2.ReadError(f"the answer {what}")  # which ends the connection
             yield chunk
 
     async def aclose(self) -> None:
