@@ -26,7 +26,7 @@ _END = r"(?P<value>[^.!?;\n]+?(?:\.\d[^.!?;\n]*?)*)(?=,? (?:and|but) (?:my|i|i'm
 _PROPER = rf"(?:{_TITLE}\. )?\w[\w'’-]*+(?: [A-Z][\w'’-]*+){{0,7}}+"  # noqa: RUF001 - as phones write
 _NAME = re.compile(
     rf"\b(?:(?i:my name(?: is|['’]s)|i am called|i['’]m called) (?P<value>{_PROPER})"  # noqa: RUF001 - as above
-    r"|(?i:call me) (?P<nick>[A-Z][\w'’-]*))"  # noqa: RUF001 - as above
+    r"|(?i:call me|i go by) (?P<nick>[A-Z][\w'’-]*))"  # noqa: RUF001 - as above
 )
 _CALLED = re.compile(rf"\b(?:I am|I'm|i'm) (?P<value>(?=[A-Z]){_PROPER})(?P<nick>)(?=\s*(?:[.!,;]|$|and\b))")
 _MINE = re.compile(rf"\bmy (?P<subject>[a-z][\w '-]{{1,40}}?) (?P<is>is|are|was) {_END}", re.IGNORECASE)
@@ -209,6 +209,8 @@ def _as_sentence(fact: Fact) -> str:
     return fact.text[:1].upper() + fact.text[1:]
 
 
+_CLAUSE = r"(?:^|[.!?,;])\W*"
+"""Where something is said by itself: "Nice to see you" is no farewell."""
 _RULES: tuple[Rule, ...] = (
     _tell_results,
     asked(rf"{_WHAT_IS} my name\b|\bwho am i\b|\bhow am i called\b", _answer_name),
@@ -222,9 +224,10 @@ _RULES: tuple[Rule, ...] = (
     asked(r"^\W*(?:\w+\W+){0,2}?(?:what|when|where|who|which|how|do|did|tell)\b", _answer_from_facts),
     _use_tool,
     asked(r"\b(?:who|what) are you\b|\bare you (?:real|human|an? \w+)\b", f"{NOTICE} I answer from a few fixed rules."),
-    asked(r"\b(?:thanks|thank you|thx|cheers)\b", "You are welcome!"),
+    asked(rf"{_CLAUSE}(?:\w+\W+){{0,2}}?(?:thanks|thank you|thx|cheers)\b", "You are welcome!"),
     asked(
-        r"\b(?:bye|goodbye|see you|good night)\b", "Goodbye! This conversation is kept; come back whenever you like."
+        rf"{_CLAUSE}(?:\w+\W+)?(?:bye|goodbye|see you|good night)\b(?:\W+\w+){{0,3}}\W*$",
+        "Goodbye! This conversation is kept; come back whenever you like.",
     ),
     asked(
         r"^\W*(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening))\b(?:\W+\w+){0,3}\W*$",

@@ -36,7 +36,7 @@ _THEMES: tuple[tuple[Theme, str], ...] = (
     ("size", "bigger|biggest|larger|largest|smaller|smallest|revenue*|sales"),
 )
 _WORST = "lowest|smaller|smallest|worst|slowest|weakest|the least|most expensive|more expensive"
-_COMPARES = "compar*|versus|vs|difference*|differ*|stack up|against|better than"
+_COMPARES = "compar*|versus|vs|difference*|differ*|stack up|against|better than|next to|beside|alongside|side by side"
 _CHOOSES = "which one|which of|which is|which are|which has|which have|which grows|which pays|who is|who has|who grows"
 _MANY = (
     "stocks|companies|names|firms|shares|who|whose|rank*|which|best|highest|lowest|cheapest|fastest|slowest|riskiest"
@@ -198,6 +198,8 @@ def _of_companies(asked: Question, past: Past) -> list[Call]:
         return []
     found = _distinct(asked.companies or (past.shown.meant(asked.text) if asked.kinds else []))
     wants = _wanted(asked)
+    if asked.companies and asked.points and not wants:
+        return []  # what is wanted of the two, nobody can tell
     is_elsewhere = asked.points or asked.sectors or asked.names_list or _unknown_name(asked)
     if not found and wants and past.shown.newest and not is_elsewhere and not asked.chooses:
         found = [past.shown.newest[0]]

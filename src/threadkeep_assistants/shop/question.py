@@ -80,7 +80,9 @@ class Question:
         """The order that is asked about: named here, or named before and meant here; "" if it is not named at all."""
         if (found := _order_in(self.words)) or not self.words.has(_ABOUT_ORDER):
             return found
-        number = next((f"{number.value:g}" for number in self.words.numbers if number.value >= 100), "")
+        behind = [at + 1 for at in self.words.places(f"{_ABOUT_ORDER}|number")]
+        near = {place for at in behind for place in (at, at + 1) if self.words.at(at) not in ("a", "an", "some")}
+        number = next((f"{each.value:g}" for each in self.words.numbers if each.at in near and each.value >= 100), "")
         earlier = (_order_in(Text(each.content)) for each in reversed(self.history) if each.role is Role.USER)
         return number or next((found for found in earlier if found), "")
 

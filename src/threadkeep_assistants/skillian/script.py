@@ -27,8 +27,8 @@ _CENTRE_FIRST = "Which cost centre do you mean? Ask for example: What is the bud
 
 @dataclass
 class Focus:
-    """What was spoken of: budgets, the place that was compared and its differences, and those listed last;
-    `is_answering` says that the tools for the question have run."""
+    """What was spoken of: budgets, the place that was compared and its differences, those listed last, and the whole
+    that they were the largest of; `is_answering` says that the tools for the question have run."""
 
     ledger: Ledger
     topic: str = ""
@@ -38,6 +38,7 @@ class Focus:
     rows: list[Row] | None = None
     summary: str = ""
     shown: list[Row] = field(default_factory=list)
+    whole: list[Row] = field(default_factory=list)
     kind: str = "differences"
     account: str | None = None
     explained: Row = field(default_factory=dict)
@@ -61,14 +62,16 @@ class Focus:
         elif result.tool in ("compare_sources", "explain_account"):
             self._take_place(result, value)
 
-    def show(self, rows: list[Row], kind: str = "differences") -> None:
-        """Take down what is listed."""
+    def show(self, rows: list[Row], kind: str = "differences", whole: list[Row] | None = None) -> None:
+        """Take down what is listed, and what it was chosen from."""
         self.topic, self.shown, self.kind, self.account = "differences", rows, kind, None
+        self.whole = rows if whole is None else whole
 
     def _take_place(self, result: Result, value: Row) -> None:
         place = _place(self.ledger, {name: str(told) for name, told in result.args.items() if told})
         if place != self.place:
-            self.place, self.rows, self.shown, self.account = place, None, [], None
+            self.place, self.rows, self.account = place, None, None
+            self.shown = self.whole = []
         if result.tool == "explain_account" and isinstance(value.get("difference"), int):
             self.topic, self.account, self.explained = "account", str(value.get("account")), value
         elif result.tool == "compare_sources":
@@ -215,11 +218,14 @@ def _compared(focus: Focus, place: dict[str, str]) -> Answer:
 
 
 def _listed(question: Question, focus: Focus) -> str:
-    """List, add up or count the differences that are meant; without a word on which, it is what was listed last."""
+    """List, add up or count the differences that are meant; without a word on which, it is what was listed last, but
+    a count is of all that it was chosen from: how many were listed, everybody sees."""
     rows, kind, where = focus.rows or [], question.kind, _where(focus)
     found = [row for row in rows if question.fits(row)]
     if question.has("sum|total|add|net|how many|count"):
-        found, kind = (found, kind) if question.is_narrowed else (focus.shown, focus.kind)
+        counts = question.has("how many|count|in all|altogether|overall")
+        if not question.is_narrowed:
+            found, kind = focus.whole if counts else focus.shown, focus.kind
         if question.has("how many|count"):
             return f"There {'is' if len(found) == 1 else 'are'} {_many(len(found), kind)} between {where}."
         net, gross = (sum(each(row["difference"]) for row in found) for each in (int, abs))
@@ -231,7 +237,7 @@ def _listed(question: Question, focus: Focus) -> str:
     head = _many(len(listed), kind)
     if question.count:
         head = f"The {len(listed)} largest of {len(found)} {kind}" if len(listed) > 1 else f"The largest {head[2:]}"
-    focus.show(listed, kind)
+    focus.show(listed, kind, found)
     return f"{head} between {where}:\n\n{_numbered(listed, focus)}"
 
 

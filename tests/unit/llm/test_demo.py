@@ -203,3 +203,21 @@ async def test_a_very_long_message_is_answered_as_quickly_as_a_short_one(text: s
     before = perf_counter()
     await says(text * (1_000_000 // len(text)))
     assert perf_counter() - before < 5
+
+
+@pytest.mark.parametrize("question", ["Nice to see you.", "Did you see you were wrong?", "My boss says thanks are due"])
+async def test_words_of_a_courtesy_inside_of_something_else_are_none(question: str) -> None:
+    told = await says(question)
+    assert "Goodbye" not in told
+    assert "welcome" not in told
+
+
+@pytest.mark.parametrize("question", ["see you", "ok bye", "That was all. See you tomorrow!", "Good night, demo"])
+async def test_a_farewell_is_answered(question: str) -> None:
+    assert "Goodbye" in await says(question)
+
+
+async def test_a_name_is_taken_from_who_goes_by_it() -> None:
+    assert "Ezra" in await says("Nice to see you. I go by Ezra.")
+    assert "Your name is Ezra" in await says("I go by Ezra.", "Nice to meet you!", "What is my name?")
+    assert "bus" not in await says("I go by bus")

@@ -159,3 +159,13 @@ async def test_the_others_are_those_of_the_list() -> None:
         assert (await talk.ask("the second one"))[0] == [("describe_company", {"ticker": "LEN"})]
         others = await talk.ask("and which of the others pays the highest dividends?")
     assert others[0][0][1]["tickers"] == [ticker for ticker in FIRST_LIST if ticker != "LEN"]
+
+
+async def test_one_that_is_pointed_at_and_one_that_is_named_are_compared_or_nothing_is_guessed() -> None:
+    async with talking() as talk:
+        await talk.ask("Tell me about NVDA")
+        calls, _ = await talk.ask("put it next to Apple")
+        assert calls == [("compare_companies", {"left": "NVDA", "right": "AAPL"})]
+        calls, answer = await talk.ask("does it belong to Microsoft")
+        assert calls == []
+        assert "I cannot tell" in answer.content

@@ -384,6 +384,13 @@ async def test_a_rewrite_in_words_of_its_own_is_asked_for_and_decides(question: 
     assert {products()[id].kind for id in passages} == {"laptop"}
 
 
+@pytest.mark.parametrize("question", ["order a laptop under 900", "I want to order a phone below 500 dollars"])
+async def test_a_price_is_no_number_of_an_order(question: str) -> None:
+    told = await ask_all(question)
+    assert told.tools == ()
+    assert told.cited
+
+
 @pytest.mark.parametrize("kind", LONG)
 def test_the_time_for_a_long_question_grows_no_faster_than_its_length(kind: str) -> None:
     answer = Message(role=Role.ASSISTANT, content="", blocks=(Citation(source="P024"),))

@@ -247,6 +247,8 @@ async def test_what_was_found_is_narrowed(talk: Talk, question: str, lines: list
         (["top 3", "and their total?"], "3 differences between FI and BPC, company 1000, 2025-06: 163,550 EUR net"),
         (["how many are there?"], "There are 15 differences between FI and BPC, company 1000, 2025-06."),
         (["how many are over 10k?"], "There are 13 differences of 10,000 or more between FI and BPC"),
+        (["which is the biggest?", "how many in all?"], "There are 15 differences between FI and BPC"),
+        (["show me the top 3", "what is the sum in all?"], "15 differences between FI and BPC, company 1000, 2025-06"),
         (["only taxes", "how many are there?"], "There is 1 difference of tax between FI and BPC"),
     ],
 )
