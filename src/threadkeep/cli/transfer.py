@@ -27,7 +27,7 @@ from threadkeep.runtime import attachments_of, back_up_file, open_store, store_p
 from threadkeep.server.export.document import HtmlWriter
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments
-from threadkeep.store.audit import act_now
+from threadkeep.store.audit import Wanted, act_now
 from threadkeep.store.base import Store
 from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.transfer.exporter import EXPORTED, Selection
@@ -35,6 +35,7 @@ from threadkeep.transfer.files import UNLIMITED
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import written
 from threadkeep.transfer.moving import (
+    RECORDS,
     Format,
     copy,
     export_archive,
@@ -172,6 +173,10 @@ async def _imported(importer: Importer, items: AsyncIterator[Portable | Problem]
 def _told(report: Report) -> int:
     for problem in report.problems:
         print(f"threadkeep: {problem.place}: {problem.code}: {' '.join(problem.detail.split())}", file=sys.stderr)
+    for key in report.keys:
+        print(f"Added: API key {key}")
+    for action, count in sorted(report.acts.items()):
+        print(f"Added: {count} audit record(s) {action}")
     print(
         f"Imported: {report.added} conversation(s) with {report.entries} entries, "
         f"{report.unchanged} had nothing new, {report.failed} failed"
@@ -278,6 +283,14 @@ def add_restore_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep restore`."""
     _add_store(parser)
     parser.add_argument("file", type=Path, metavar="FILE", help="what `threadkeep backup` wrote")
+    parser.add_argument(
+        "--with",
+        dest="records",
+        action="append",
+        choices=RECORDS,
+        default=[],
+        help="bring these too into a store that has data (default: conversations only; into an empty store, all)",
+    )
 
 
 def run_restore(arguments: argparse.Namespace) -> int:
@@ -300,7 +313,16 @@ async def _restore(arguments: argparse.Namespace) -> int:
             raise ImportDamaged(f"{arguments.file} is damaged, or was cut off; nothing was restored.") from None
         async with opened_store(_url_of(path)) as source, opened_store(arguments.store, is_made=True) as store:
             files = (_files(source), _files(store))
-            return _told(await copy(source, store, Selection(), lambda done: None, files, is_move=False))
+            records = arguments.records if await _has_data(store, source) else RECORDS
+            report = await copy(source, store, Selection(), lambda done: None, files, is_move=False, records=records)
+            return _told(report)
+
+
+async def _has_data(store: Store, source: Store) -> bool:
+    """Whether a store has anything that what comes from the source could change."""
+    if await store.tenants() or await store.keyring.all():
+        return True
+    return any([await store.audit.read(tenant, Wanted(), limit=1) for tenant in await source.tenants()])
 
 
 def _add_store(parser: argparse.ArgumentParser) -> None:

@@ -3,17 +3,20 @@
 What comes in is history: a turn that was open where it comes from is ended here, and never starts by itself.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Body, Entry
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
-from threadkeep.errors import Conflict, InvalidInput, LimitReached, NotFound, ThreadkeepError
+from threadkeep.errors import Conflict, ImportConflict, InvalidInput, LimitReached, NotFound, ThreadkeepError
 from threadkeep.store.attachments import Attachments
+from threadkeep.store.audit import ERASURE_BEGUN, USER, Wanted
 from threadkeep.store.base import Store
 from threadkeep.store.values import Import
 from threadkeep.transfer.files import PortableFile, take_files, with_files_of
@@ -36,6 +39,8 @@ class Report:
     entries: int = 0
     failed: int = 0
     problems: list[Problem] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    acts: Counter[str] = field(default_factory=Counter)
 
     def count(self, entries: int) -> None:
         """Count a conversation with so many new entries."""
@@ -49,6 +54,13 @@ class Report:
         self.failed += 1
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
+
+
+async def erased_at(store: Store, scope: Scope) -> datetime | None:
+    """Return when a person was erased last; what is older may not come back."""
+    wanted = Wanted(actions=(ERASURE_BEGUN,), object=f"{USER}{scope.user}", newest_first=True)
+    found = await store.audit.read(scope.tenant, wanted, limit=1)
+    return found[0].act.at if found else None
 
 
 class Importer:
@@ -107,6 +119,8 @@ class Importer:
         """Put one conversation into the store, after the files that it uses; return how many entries are new.
         `open_turns` are those at its end."""
         added, scope = 0, self.scope_of(header)
+        if self._keep_tenants and (at := await erased_at(self._store, scope)) and header.created_at <= at:
+            raise ImportConflict("Whose it was has been erased here since.")
         if (id := await self._id(scope, header.id)) != header.id:
             header, entries = header.model_copy(update={"id": id}), _renamed(entries, id)
         names = ("id", "assistant", "title", "system", "model", "metadata")

@@ -1,7 +1,7 @@
 """Everything of a selection, moved: from one store to another, or into a file in one of the formats."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from enum import StrEnum
@@ -14,19 +14,21 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import AlreadyExists, Conflict, InvalidInput, NotFound, StoreCorrupt
 from threadkeep.store.attachments import Attachments
-from threadkeep.store.audit import PAGE, PRUNED, USER, Act, Wanted
+from threadkeep.store.audit import FACTS, PAGE, PRUNED, USER, Act, Wanted
 from threadkeep.store.base import Store
 from threadkeep.store.file_tables import attached_files
 from threadkeep.text.markdown import NO_IMAGES
 from threadkeep.transfer.archive import FILES, ArchiveWriter, Sink
 from threadkeep.transfer.exporter import Selection, log_of, pages_of, select
 from threadkeep.transfer.files import FilesFound, copy_files, image_uris
-from threadkeep.transfer.importer import Importer, Report
+from threadkeep.transfer.importer import Importer, Report, erased_at
 from threadkeep.transfer.jsonl import BEGINNING, JsonlWriter, Written
 from threadkeep.transfer.portable import LogCheck, Problem
 
 Progress = Callable[[int], None]
 """Is told how many entries are done."""
+RECORDS = ("keys", "audit")
+"""What a whole tenant has beside conversations and their files."""
 SENT = 64 * 1024
 """How many bytes of an archive are handed on together."""
 
@@ -184,9 +186,10 @@ async def copy(
     files: tuple[Attachments | None, Attachments | None] = (None, None),
     *,
     is_move: bool = True,
+    records: Collection[str] = RECORDS,
 ) -> Report:
     """Copy a selection from store to store, read each conversation back and compare it, with those of `files` that it
-    uses (of the source, of the target); of whole tenants the API keys and the audit log, too. A move
+    uses (of the source, of the target); of whole tenants those `records` that are named, too. A move
     keeps turns open; what a backup holds is history.
 
     What is there already is compared instead, so a copy that was cut off goes on where it was.
@@ -195,7 +198,11 @@ async def copy(
     everyone = Selection(conversation=selection.conversation)
     if selection.conversation is None and selection.user is None:
         for tenant in await source.tenants() if selection.tenant is None else (selection.tenant,):
-            await _copy_record(source, target, tenant)
+            if "keys" in records:
+                await _copy_keys(source, target, tenant, importer.report)
+            if "audit" in records:
+                facts = {} if is_move else await target.audit.facts(tenant)
+                await _copy_acts(source, target, tenant, importer.report, facts)
     async for conversation in select(source, selection):
         header, check, used = everyone.header(conversation), LogCheck(), dict[str, None]()
         try:
@@ -215,31 +222,56 @@ async def copy(
     return importer.report
 
 
-async def _copy_record(source: Store, target: Store, tenant: str) -> None:
-    """Copy the API keys of a tenant, and the acts on record that are not there yet, with their times.
+async def _copy_keys(source: Store, target: Store, tenant: str, report: Report) -> None:
+    """Copy the API keys of a tenant; those that are there stay as they are, and nobody who was erased gets one back."""
+    for key in await source.keyring.all(tenant):
+        at = await erased_at(target, key.scope)
+        if at is None or key.created_at > at:
+            with suppress(AlreadyExists):
+                await target.keyring.add(key)
+                report.keys.append(f"{key.id} ({key.role}) of {key.scope.user} in {tenant}")
+
+
+async def _copy_acts(
+    source: Store, target: Store, tenant: str, report: Report, facts: Mapping[tuple[str, str], Act]
+) -> None:
+    """Copy the acts on record that are not there yet, with their times.
 
     The chain is made anew, with the pseudonyms that the target gives to those who are known. Holds and settings are
-    acts, and stay in force.
+    acts, and stay in force; what the target decided later stays as it is, and so do those `facts` of it.
     """
     keys = await source.keyring.all(tenant)
-    for key in keys:
-        with suppress(AlreadyExists):
-            await target.keyring.add(key)
     people = [f"{USER}{user}" for user in {*await source.users(tenant), *(key.scope.user for key in keys)}]
     names: dict[Any, str] = {source.audit.alias(tenant, person): person for person in people}
     async for record in source.audit.walk(tenant, Wanted(after=0)):
         # A record of pruning belongs to its own chain; what it says is in force still is.
-        facts = record.act.details["facts"] if record.act.action == PRUNED else [record.act.model_dump()]
-        for act in map(Act.model_validate, facts):
+        said = record.act.details["facts"] if record.act.action == PRUNED else [record.act.model_dump()]
+        for act in map(Act.model_validate, said):
             details = {
                 name: names.get(each, each) if isinstance(each, str) else each for name, each in act.details.items()
             }
             named = {"actor": names.get(act.actor, act.actor), "object": names.get(act.object, act.object)}
             copied = act.model_copy(update={**named, "details": details})
+            here = target.audit.row(tenant, copied).act
+            if await _is_decided(target, tenant, here, facts):
+                continue
             at_once = Wanted(since=act.at, until=act.at + timedelta(microseconds=1), actions=(act.action,))
             there = await target.audit.read(tenant, at_once, limit=PAGE)
-            if all(known.act != target.audit.row(tenant, copied).act for known in there):
+            if all(known.act != here for known in there):
                 await target.audit.append(tenant, copied)
+                report.acts[act.action] += 1
+
+
+async def _is_decided(store: Store, tenant: str, act: Act, facts: Mapping[tuple[str, str], Act]) -> bool:
+    """Whether a store has decided already what an act decides: one of its `facts` was in force, or is newer."""
+    if act.action not in FACTS:
+        return False
+    topic = act.action.rpartition(".")[0]
+    if (topic, act.object) in facts:
+        return facts[topic, act.object] != act
+    actions = tuple(action for action in FACTS if action.rpartition(".")[0] == topic)
+    newest = await store.audit.read(tenant, Wanted(actions=actions, object=act.object, newest_first=True), limit=1)
+    return bool(newest) and newest[0].act.at > act.at
 
 
 async def _checked(

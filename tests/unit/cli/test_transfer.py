@@ -178,6 +178,48 @@ def test_a_backup_is_restored_whole(kind: str, filled: str, tmp_path: Path, caps
     assert "never overwritten" in capsys.readouterr().err
 
 
+def test_a_restore_into_a_store_with_data_brings_conversations_only_unless_more_is_named(
+    filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backup, empty, used = tmp_path / "backup", f"sqlite:///{tmp_path}/empty.db", f"sqlite:///{tmp_path}/used.db"
+    assert main(["backup", "--store", filled, str(backup)]) == 0
+    assert main(["keys", "create", "--tenant", "other", "--user", "bob", "--store", used]) == 0
+    capsys.readouterr()
+    assert main(["restore", "--store", used, str(backup)]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("Imported: 3 conversation(s)")
+    assert main(["keys", "list", "--store", used]) == 0
+    assert "ada" not in capsys.readouterr().out
+    for arguments in (["--store", used, "--with", "keys"], ["--store", empty]):
+        assert main(["restore", *arguments, str(backup)]) == 0
+        assert "Added: API key k (user) of ada in acme\n" in (told := capsys.readouterr().out)
+        assert ("audit record(s) conversations.exported" in told) == (empty in arguments)
+
+
+def test_a_restore_lifts_no_hold_and_brings_nobody_back_who_was_erased(
+    filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, lifted, copied = tmp_path / "old", tmp_path / "lifted", f"sqlite:///{tmp_path}/copied.db"
+    assert main(["hold", "add", "--tenant", "local", "--reason", "case 7", "--store", filled]) == 0
+    capsys.readouterr()
+    assert main(["hold", "list", "--json", "--store", filled]) == 0
+    hold = json.loads(capsys.readouterr().out)[0]["id"]
+    assert main(["backup", "--store", filled, str(old)]) == 0
+    assert main(["restore", "--store", copied, str(old)]) == 0
+    assert main(["hold", "remove", hold, "--store", copied]) == 0
+    assert main(["backup", "--store", copied, str(lifted)]) == 0
+    assert main(["erase", "--tenant", "acme", "--user", "ada", "--yes", "--store", filled]) == 0
+    for backup in (old, lifted):
+        capsys.readouterr()
+        assert main(["restore", "--store", filled, "--with", "keys", "--with", "audit", str(backup)]) == 1
+        told = capsys.readouterr()
+        assert "conversation other: import_conflict: Whose it was has been erased here since." in told.err
+        assert "API key" not in told.out
+        assert "hold.removed" not in told.out
+    assert main(["erase", "--tenant", "local", "--user", "local", "--yes", "--store", filled]) == 1
+    assert "legal hold" in capsys.readouterr().err
+
+
 def test_a_backup_that_was_cut_off_is_told_by_its_name(
     filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
