@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any, cast
 
 from threadkeep.context.base import Counter, Policy, Window
@@ -43,13 +44,21 @@ def load_counter(name: str | None) -> Counter:
 
 
 def _named_here(what: str, name: str) -> Any:
-    """Return what a module calls so that a person has named: it may be one of the current folder, as with `python -m`.
+    """Return what a module calls so that a person has named: it may be one of the current folder.
 
-    Nothing else brings the folder in: whoever filled it could put a module before one of an installed package.
+    Only a module that is not installed brings the folder in, and behind all that is: whoever filled the folder could
+    otherwise put a module before one of an installed package.
     """
-    if "" not in sys.path:
-        sys.path.insert(0, "")
+    if "" not in sys.path and not _is_installed(name.partition(":")[0].partition(".")[0]):
+        sys.path.append("")
     return _named(what, name)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _named(what: str, name: str) -> Any:

@@ -258,8 +258,8 @@ class Conversations:
     # Who answers
 
     def check_assistant(self, name: str | None) -> None:
-        """Raise InvalidValue if there is no assistant of this name."""
-        if name is not None and name not in self.assistants:
+        """Raise InvalidValue if there is no assistant of this name; where nobody answers, any may answer later."""
+        if name is not None and self.assistants and name not in self.assistants:
             raise InvalidValue(f"There is no assistant named {name}.")
 
     def assistant_of(self, conversation: Conversation) -> Assistant:

@@ -1,7 +1,9 @@
 """The `curl` lines outside of the reference: those that somebody tries first."""
 
 import os
+import socket
 import subprocess
+import sys
 from pathlib import Path
 
 from tests.browser.server import Server
@@ -27,6 +29,18 @@ def printed(script: str, server: Server, **variables: str) -> str:
         check=True,
     )
     return done.stdout
+
+
+def test_the_readme_pasted_whole_waits_for_its_server(tmp_path: Path) -> None:
+    (block,) = (block.text for block in blocks_of("README.md") if block.kind == "sh" and "curl " in block.text)
+    start, rest = block.split("\n", 1)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = f"{Path(sys.executable).with_name('threadkeep')} serve --model demo --port {port} 2> log &"
+    script = f"trap 'kill %1; wait' EXIT\nset -m\n{command}\n{rest.replace(':8000', f':{port}')}"
+    assert start == 'make run ARGS="--model demo" &'
+    done = subprocess.run(["bash", "-ec", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert "event: turn.completed" in done.stdout
 
 
 def test_the_readme_streams_an_answer(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Which assistants there are, and the counter of tokens that a person names."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -61,4 +62,20 @@ async def test_only_a_name_that_a_person_gives_brings_modules_of_the_current_fol
         assert await (await (await conversations.create()).send("Which phones are there?")).answer()
     assert "" not in sys.path
     load_counter("threadkeep.context.tokens:count_tokens")
-    assert "" in sys.path
+    assert "" not in sys.path
+    with pytest.raises(InvalidValue):
+        load_counter("nowhere_at_all:count")
+    assert sys.path[-1] == ""
+
+
+def test_a_module_of_the_current_folder_stands_behind_what_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "colorsys.py").write_text("raise SystemExit('the folder was asked')")
+    (tmp_path / "own_counter_here.py").write_text("import colorsys\n\ndef count(message):\n    return 1\n")
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    assert callable(load_counter("colorsys:rgb_to_hsv"))
+    monkeypatch.delitem(sys.modules, "colorsys")
+    assert callable(load_counter("own_counter_here:count"))

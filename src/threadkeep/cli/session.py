@@ -100,6 +100,7 @@ def _why_this_model(session: Session, chosen: str | None, arguments: argparse.Na
 def way_back(session: Session, settings: Settings, arguments: argparse.Namespace) -> str:
     """Return the command that resumes this conversation; it shows no password."""
     words = ["threadkeep", "chat", "--resume", session.id]
+    words += ["--config", arguments.config] if arguments.config else []
     words += ["--assistant", arguments.assistant] if arguments.assistant else []
     words += ["--store", settings.store_without_secrets] if arguments.store else []
     return shlex.join(words)

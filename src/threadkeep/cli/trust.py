@@ -8,6 +8,7 @@ import argparse
 import hashlib
 import json
 import os
+import pwd
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -82,8 +83,11 @@ def _known(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _memory(environment: Mapping[str, str]) -> Path:
-    folder = environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME") or Path.home(), ".config")
-    return Path(folder, "threadkeep", "trusted.json")
+    # A path that is not absolute is no valid one, and would let a folder bring its own record along.
+    home, chosen = Path(environment.get("HOME", "")), Path(environment.get("XDG_CONFIG_HOME", ""))
+    if not home.is_absolute():
+        home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    return Path(chosen if chosen.is_absolute() else home / ".config", "threadkeep", "trusted.json")
 
 
 def _digest(content: bytes) -> str:

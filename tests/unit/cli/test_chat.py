@@ -275,6 +275,13 @@ def test_the_way_back_names_the_store_without_its_secrets(chat: Chatting) -> Non
     assert f"--resume {run.id} --assistant forecaster:assistant --store sqlite:///other.db\n" in run.err
 
 
+def test_the_way_back_names_the_file_of_settings_that_was_named(chat: Chatting, tmp_path: Path) -> None:
+    (tmp_path / "threadkeep.toml").write_text('model = "demo"')
+    run = chat("hi", flags=("--config", "threadkeep.toml"))
+    assert f"--resume {run.id} --config threadkeep.toml\n" in run.err
+    assert chat("hi", flags=("--resume", run.id, "--config", "threadkeep.toml")).status == 0
+
+
 def test_a_command_that_is_not_ours_is_left_to_an_assistant_that_leads_the_conversation(chat: Chatting) -> None:
     run = chat("/status", flags=("--assistant", "skill_creator"))
     assert run.status == 0

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,6 +54,20 @@ def test_the_same_text_in_another_folder_is_another_file(
     main(["trust"])
     (tmp_path / "threadkeep.toml").write_bytes((folder / "threadkeep.toml").read_bytes())
     monkeypatch.chdir(tmp_path)
+    assert main(["config"]) == 1
+
+
+@pytest.mark.parametrize("variable", ["XDG_CONFIG_HOME", "HOME"])
+def test_a_folder_does_not_bring_its_own_record_along(
+    variable: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["trust"]) == 0
+    (tmp_path / "config").rename(folder / ".config")
+    (folder / "threadkeep").symlink_to(folder / ".config" / "threadkeep")
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("pwd.getpwuid", lambda _: SimpleNamespace(pw_dir=str(tmp_path / "home")))
+    monkeypatch.setenv(variable, ".")
     assert main(["config"]) == 1
 
 

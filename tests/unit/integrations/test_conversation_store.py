@@ -11,6 +11,7 @@ import pytest
 from threadkeep.errors import (
     AlreadyExists,
     ConversationNotFound,
+    InvalidId,
     InvalidLimit,
     InvalidStoreUrl,
     InvalidValue,
@@ -49,6 +50,15 @@ def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
     with ConversationStore(storage_dir=tmp_path / name) as store:
         store.create(SHOP)
     assert (tmp_path / name / f"{SHOP}.json").is_file()
+
+
+@pytest.mark.parametrize("name", ["shop", "chat", "declared-elsewhere"])
+def test_a_conversation_may_be_for_any_assistant_because_another_program_answers(tmp_path: Path, name: str) -> None:
+    with ConversationStore(storage_dir=tmp_path) as store:
+        id = store.create(assistant=name)
+        assert store._run(store._at(id).read()).assistant == name
+        with pytest.raises(InvalidId):
+            store.create(assistant="../no name")
 
 
 def test_a_file_of_another_program_is_read_and_continued_in_its_own_shape(

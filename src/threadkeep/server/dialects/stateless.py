@@ -103,11 +103,11 @@ class StatelessBody(DialectBody):
     """A question and what was said before it. `store` keeps both, and the answer, as a conversation."""
 
     query: SentText = Field(min_length=1, examples=["What stocks benefit from rate cuts?"])
-    history: list[Said] = Field(default_factory=list)
+    history: list[Said] | None = None
     store: bool = False
 
 
-_HISTORY: TypeAdapter[list[Said]] = TypeAdapter(list[Said])
+_HISTORY: TypeAdapter[list[Said] | None] = TypeAdapter(list[Said] | None)
 
 
 def stateless_routes(conversations: Conversations, settings: Settings) -> APIRouter:
@@ -116,7 +116,7 @@ def stateless_routes(conversations: Conversations, settings: Settings) -> APIRou
     asides = Asides(conversations, settings.max_message_bytes)
 
     async def ask(caller: Caller, body: StatelessBody) -> Response:
-        assistant, history = exchange.assistant_for(body), trimmed(body.history, settings.max_history_length)
+        assistant, history = exchange.assistant_for(body), trimmed(body.history or [], settings.max_history_length)
         if body.store:
             conversation, turn = await _begin(conversations, caller, assistant, history, body)
             headers = {"Location": f"/v1/conversations/{conversation.id}", **replay_headers(turn.replayed)}
@@ -158,7 +158,7 @@ async def _room(connection: HTTPConnection, who: Actor, limits: Limited) -> Asyn
 
 def _parsed(history: str) -> list[Said]:
     try:
-        return _HISTORY.validate_json(history or "[]")
+        return _HISTORY.validate_json(history or "[]") or []
     except ValidationError as error:
         wrong = [{**each, "loc": ("query", "history", *each["loc"])} for each in error.errors(include_url=False)]
         raise RequestValidationError(wrong) from None

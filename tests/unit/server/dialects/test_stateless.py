@@ -41,6 +41,16 @@ async def test_a_question_is_answered_with_its_history_and_nothing_is_stored(ver
         assert (await served.client.get("/v1/conversations")).json()["data"] == []
 
 
+@pytest.mark.parametrize("verb", ["GET", "POST"])
+async def test_a_history_of_null_is_none_at_all(verb: str) -> None:
+    async with serving(says("Because.")) as served:
+        if verb == "POST":
+            answer = await served.client.post(PATH, json={"query": "Why?", "history": None})
+        else:
+            answer = await served.client.get(PATH, params={"query": "Why?", "history": "null"})
+    assert (answer.status_code, "event: turn.completed" in answer.text) == (200, True)
+
+
 async def test_only_the_newest_messages_of_a_history_are_kept() -> None:
     history = [{"role": "user" if at % 2 else "assistant", "content": f"m{at}"} for at in range(31)]
     async with serving(says("Yes.")) as served:
