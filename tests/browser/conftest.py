@@ -76,9 +76,17 @@ async def new_context(browser: Browser) -> AsyncIterator[NewContext]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def context(new_context: NewContext) -> BrowserContext:
+async def context(request: pytest.FixtureRequest, new_context: NewContext) -> BrowserContext:
     """A fresh profile."""
-    return await new_context()
+    return await new_context(service_workers="block" if "no_worker" in request.fixturenames else "allow")
+
+
+@pytest.fixture
+def no_worker() -> None:
+    """Keeps the service worker out of the profile of a test that stands between page and server (`page.route`).
+
+    Requests of a page whose worker takes over just when the route is laid are never seen by it.
+    """
 
 
 @pytest_asyncio.fixture(loop_scope="session")

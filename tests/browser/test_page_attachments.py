@@ -229,6 +229,7 @@ async def test_a_hostile_name_is_refused_for_that_file_alone_and_shown_as_what_i
     await expect(person.field).to_be_focused()
 
 
+@pytest.mark.usefixtures("no_worker")
 async def test_a_file_that_was_refused_is_tried_again_and_one_that_cannot_be_read_says_so(person: Person) -> None:
     page = person.page
     held: list[Route] = []
@@ -308,6 +309,7 @@ async def test_every_file_says_what_is_wrong_with_it_before_it_is_sent(page: Pag
     await expect(page.get_by_test_id("send")).to_be_enabled()
 
 
+@pytest.mark.usefixtures("no_worker")
 async def test_a_file_that_is_being_sent_shows_how_far_it_is_and_can_be_cancelled(person: Person) -> None:
     page = person.page
     held: list[Route] = []
@@ -375,6 +377,7 @@ async def test_a_file_that_the_server_has_forgotten_is_sent_again(person: Person
     assert (await api.client.get(f"/v1/files/{file}")).content == NOTES["buffer"]
 
 
+@pytest.mark.usefixtures("no_worker")
 async def test_an_upload_that_broke_off_goes_on_where_it_was(person: Person, api: Api) -> None:
     page = person.page
     large: FilePayload = {"name": "large.bin", "mimeType": "", "buffer": bytes(range(256)) * 4096 * 3}

@@ -38,6 +38,7 @@ async def test_what_was_exported_is_imported_elsewhere_once(
     await expect(person.row("To be moved")).to_be_visible()
 
 
+@pytest.mark.usefixtures("no_worker")
 async def test_whoever_deletes_everything_is_asked_twice_and_gets_a_receipt(page: Page, serve: Serve) -> None:
     server = serve("--auth", "keys")
     mine, other = server.key(), server.key(user="bob")

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.async_api import Page, Route, expect
 
 from tests.browser.conftest import Serve
@@ -72,6 +73,7 @@ async def test_the_scripted_model_is_named_as_such_everywhere(person: Person) ->
     await expect(person.answers.locator("footer")).to_contain_text("demo · scripted")
 
 
+@pytest.mark.usefixtures("no_worker")
 async def test_the_page_says_what_to_install_for_the_model_whose_key_is_set(person: Person) -> None:
     missing = "OPENAI_API_KEY is set, but its package is missing (pip install 'threadkeep[openai]')"
 

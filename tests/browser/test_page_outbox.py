@@ -1,6 +1,7 @@
 """What is written without a network: it waits in this browser, survives closing the tab, and is sent once."""
 
 import httpx
+import pytest
 from playwright.async_api import BrowserContext, Page, Request, Route, expect
 
 from tests.browser.network import network
@@ -167,6 +168,7 @@ async def test_a_message_written_offline_is_not_sent_unasked_where_the_conversat
     ]
 
 
+@pytest.mark.usefixtures("no_worker")
 async def test_a_message_whose_receipt_was_lost_is_not_sent_twice(page: Page, server: Server) -> None:
     tab = Tab(page, server.url)
     await tab.open()

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Page, Route, expect
 
 from tests.browser.axe import find_nothing
@@ -42,6 +43,7 @@ async def test_an_answer_gets_a_thumb_and_a_comment_that_are_stored(person: Pers
     await patiently(is_forgotten)
 
 
+@pytest.mark.usefixtures("no_worker")
 async def test_two_devices_rate_without_losing_what_the_other_said(person: Person, api: Api) -> None:
     id = await api.begin("Say one.")
     await person.open(id)

@@ -1,14 +1,13 @@
 // What somebody thinks of an answer: a thumb, and a comment if they like. It is stored in the metadata of the conversation.
 
-import { conversationPath, patch } from "../api.js";
 import { t } from "../language.js";
+import { changeMetadata } from "../metadata.js";
 import { complain } from "../notices.js";
 import { html, useEffect, useRef, useState } from "../preact.js";
 import { Button } from "./actions.js";
 import { IconButton } from "./icon.js";
 
 const LONGEST = 500;
-const TRIES = 3;
 
 export function Rating({ conversation, entry }) {
   const [isOpen, setOpen] = useState(false);
@@ -52,14 +51,9 @@ function Comment({ given, onClose, onSave }) {
  * @param {{ rating: "up" | "down", comment?: string } | null} opinion
  */
 async function rate(conversation, entry, opinion) {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      const { metadata, version } = await conversation.readPage({ limit: 1 });
-      const { [entry]: _, ...others } = metadata.feedback ?? {};
-      const feedback = opinion ? { ...others, [entry]: opinion } : others;
-      return await patch(conversationPath(conversation.id), { metadata: { ...metadata, feedback } }, { version });
-    } catch (error) {
-      if (error.status !== 412 || tries === TRIES) return complain(error); // 412: somebody was faster
-    }
-  }
+  const change = (metadata) => {
+    const { [entry]: _, ...others } = metadata.feedback ?? {};
+    return { ...metadata, feedback: opinion ? { ...others, [entry]: opinion } : others };
+  };
+  await changeMetadata(conversation, change).catch(complain);
 }

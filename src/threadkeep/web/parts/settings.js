@@ -1,6 +1,8 @@
 // The settings of a conversation, or of the next one on the first screen: who answers, with which model and how, and under
 // which instructions. Nothing changes before it is saved.
 
+import { changeMetadata } from "../metadata.js";
+import { complain } from "../notices.js";
 import { html, useEffect, useState } from "../preact.js";
 import { money, usageOf } from "../render/usage.js";
 import { assistantNamed, assistants, isScripted, modelOf, models, nameOf, readModels } from "../session.js";
@@ -39,7 +41,7 @@ export function Settings({ conversation }) {
     event.preventDefault();
     close();
     want(now.speech);
-    if (about) conversation.change(changes(about, before, now));
+    if (about) saveChanges(conversation, before, now);
     else {
       assistant.value = now.assistant;
       wishes.value = { model: now.model || undefined, system: now.system.trim() || undefined, options: now.options };
@@ -81,16 +83,14 @@ function Language() {
   </div>`;
 }
 
-// What is to be told to the server: only what was changed.
-function changes(about, before, now) {
+// Tells the server what was changed, and nothing else.
+function saveChanges(conversation, before, now) {
   const fields = {};
   if (now.assistant !== before.assistant) fields.assistant = now.assistant;
   if (now.model !== before.model) fields.model = now.model;
-  const options = about.metadata?.model_options ?? {};
-  if (JSON.stringify(now.options) !== JSON.stringify(options)) {
-    fields.metadata = { ...about.metadata, model_options: now.options };
-  }
-  return fields;
+  const options = conversation.about.value.metadata?.model_options ?? {};
+  if (JSON.stringify(now.options) === JSON.stringify(options)) return conversation.change(fields);
+  return changeMetadata(conversation, (all) => ({ ...all, model_options: now.options }), fields).catch(complain);
 }
 
 function contextOf(one) {
