@@ -80,8 +80,10 @@ class Instance:
             stdout=asyncio.subprocess.PIPE,
         )
         assert self._process.stdout is not None
-        line = (await self._process.stdout.readline()).decode()
-        self.port = int(line.split()[-1].rpartition(":")[2])
+        if line := (await self._process.stdout.readline()).decode():
+            self.port = int(line.split()[-1].rpartition(":")[2])
+        else:
+            await self._process.wait()  # it died while it started
 
     async def kill(self) -> None:
         assert self._process is not None

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from enum import Enum, auto
+from hashlib import blake2b
 from typing import NamedTuple
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
@@ -32,7 +33,7 @@ from threadkeep.errors import (
 from threadkeep.store.audit import ERASURE_BEGUN, USER, Wanted
 from threadkeep.store.base import MAX_LIMIT, ROOT, Store
 from threadkeep.store.ruled import RuledStore
-from threadkeep.store.spool.copies import MARK, Copy, StoredKey
+from threadkeep.store.spool.copies import BLIND, MARK, Copy, StoredKey
 from threadkeep.store.spool.spool_file import KeptKey, SpoolFile
 from threadkeep.store.values import Adopt
 
@@ -108,25 +109,30 @@ class Draining:
         return found[0].act.at if found else None
 
     async def _conversation(self, kept: Conversation) -> Conversation:
-        """Return the conversation in the database; it is made if it is not there."""
+        """Return the conversation in the database; it is made if it is not there. Where somebody else has its id, or
+        may have it, it gets another one, the same whenever the drain is run again."""
         scope, copy = self._copy.scope, self._copy
         with suppress(ConversationNotFound):
             return await self._database.get(scope, self._target)
         self._is_based = False
         about = {name: getattr(kept, name) for name in ("assistant", "title", "system", "model")}
         metadata = {name: each for name, each in kept.metadata.items() if name != MARK}
-        new = NewConversation(id=copy.id, metadata=metadata, **about)
         key = StoredKey.of_hex(*copy.key) if copy.key else None
-        try:
-            created = await self._database.create(scope, new, key=key, at=kept.created_at)
-            if created.conversation.id != copy.id:  # the same request was answered elsewhere meanwhile, by another one
-                created = await self._database.create(scope, new, at=kept.created_at)
-        except (AlreadyExists, KeyReused):  # somebody else has this id
-            created = await self._database.create(scope, new.model_copy(update={"id": None}), at=kept.created_at)
-        self._target = created.conversation.id
-        if not copy.is_new or self._target != copy.id:
-            logger.warning("conversation %s is not in the database; what was spooled is in %s", copy.id, self._target)
-        return created.conversation
+        for name in [copy.id] * (copy.base != BLIND) + [
+            f"spooled-{_gist([copy.scope.user, copy.id, kept.created_at])}"
+        ]:
+            self._target = name
+            new = NewConversation(id=name, metadata=metadata, **about)
+            with suppress(ConversationNotFound):
+                return await self._database.get(scope, name)
+            with suppress(AlreadyExists, KeyReused):
+                created = await self._database.create(scope, new, key=key, at=kept.created_at)
+                if created.conversation.id != name:  # the same request was answered elsewhere, by another one
+                    created = await self._database.create(scope, new, at=kept.created_at)
+                if not copy.is_new or name != copy.id:
+                    logger.warning("conversation %s is not in the database; what was spooled is in %s", copy.id, name)
+                return created.conversation
+        raise StoreBusy
 
     async def _write(self, there: Conversation, entries: Sequence[Entry], keys: Sequence[KeptKey]) -> None:
         """Write everything; `ImportConflict` if others write, too."""
@@ -225,7 +231,9 @@ class Draining:
 
     async def _adopt(self, unit: Sequence[Entry], moved: list[Entry]) -> None:
         first, last = unit[0].seq, unit[-1].seq
-        own = IdempotencyKey.of(f"spool {self._copy.id}", f"{first} {last}", [_gist(entry) for entry in unit])
+        own = IdempotencyKey.of(
+            f"spool {self._copy.id}", _gist([(entry.seq, entry.created_at) for entry in unit]), None
+        )
         keys = [
             (StoredKey.of_kept(fated.key), self.places[fated.key.first], self.places[fated.key.last])
             for fated in self._turns.values()
@@ -259,8 +267,8 @@ def _sent(entry: Entry) -> Message | None:
     return body if isinstance(body, Message) else body.message if isinstance(body, TurnChange) else None
 
 
-def _gist(entry: Entry) -> str:
-    return json.dumps([entry.seq, entry.created_at.isoformat()])
+def _gist(parts: Sequence[object]) -> str:
+    return blake2b(json.dumps(parts, default=str).encode(), digest_size=16).hexdigest()
 
 
 def _units(entries: Sequence[Entry]) -> Iterator[list[Entry]]:

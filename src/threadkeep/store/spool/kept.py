@@ -84,6 +84,12 @@ class KeptConversations:
                 return copy
         return None
 
+    def _owner(self, tenant: str, conversation: str) -> str | None:
+        """Return whose a conversation is, if that is known here."""
+        begun = [copy.scope for copy in self.copies.values() if copy.id == conversation and copy.base != BLIND]
+        here = next((scope.user for scope in begun if scope.tenant == tenant), None)
+        return here or self._memory.owner(tenant, conversation)
+
     # How they get there
 
     async def create(
@@ -116,15 +122,13 @@ class KeptConversations:
                 held = kept.lease
                 copy.carried = (held.turn, held.owner, held.fence) if held else None
                 self._make_room(copy, sum(len(entry.model_dump_json()) for entry in kept.entries))
-            elif is_sent and self._memory.owner(scope.tenant, conversation) is None:
+            elif is_sent and self._owner(scope.tenant, conversation) in (None, scope.user):
                 copy.first = copy.base = copy.last = BLIND
                 copy.answers, copy.is_blind = False, True
                 unknown = Entry(seq=BLIND, parent=None, conversation=conversation, created_at=utc_now(), body=Update())
                 kept = Holding(new=NewConversation(id=conversation), entries=[unknown])
-            elif is_sent and self._memory.owner(scope.tenant, conversation) is not None:
-                raise ConversationNotFound
             else:
-                raise outage
+                raise ConversationNotFound if is_sent else outage
             lease = copy.into(kept.lease) if kept.lease else None
             await self._spool.hold(copy.inside, replace(kept, new=copy.new(kept.new), lease=lease))
             self.copies[copy.place] = copy
