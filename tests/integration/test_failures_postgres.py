@@ -17,6 +17,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt, StoreDenied, StoreNotMigrated, StoreReadOnly, StoreTooNew, StoreUnavailable
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
+from threadkeep.store.damage import ENOUGH
 from threadkeep.store.values import Append
 from threadkeep.testing.samples import MINUTE, asked, key, new, say, texts_of
 from threadkeep.testing.stores import everything, whole_log
@@ -152,6 +153,29 @@ async def test_a_server_that_was_stopped_is_unavailable_and_the_same_handle_work
         await say(store, name, "again", scope=LOCAL)
         assert texts_of(await store.newest(LOCAL, name)) == ["hello", "again"]
         await store.close()
+
+
+async def test_a_store_that_refuses_all_that_is_written_as_damaged_is_not_ready(
+    postgres_server: PostgresServer, postgres_database: Urls
+) -> None:
+    store = await open_store(postgres_database.server)
+    names = [await new(store, LOCAL, "hello") for _ in range(ENOUGH)]
+    admin = postgres_server.as_admin(postgres_database)
+    postgres_server.execute(
+        "CREATE FUNCTION threadkeep.fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE data_corrupted; END';"
+        "CREATE TRIGGER damaged BEFORE INSERT ON threadkeep.entry EXECUTE FUNCTION threadkeep.fail()",
+        admin,
+    )
+    for name in names:
+        await store.ping()
+        with pytest.raises(StoreCorrupt):
+            await say(store, name, "lost", scope=LOCAL)
+    with pytest.raises(StoreCorrupt):
+        await store.ping()
+    postgres_server.execute("DROP TRIGGER damaged ON threadkeep.entry", admin)
+    await say(store, names[0], "again", scope=LOCAL)
+    await store.ping()
+    await store.close()
 
 
 async def test_a_damaged_row_is_reported_and_the_others_are_readable(

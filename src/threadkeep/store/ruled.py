@@ -28,6 +28,7 @@ from threadkeep.store.audit import Row, act_now
 from threadkeep.store.base import ROOT, WALKED, Store
 from threadkeep.store.caps import Caps
 from threadkeep.store.checks import check_adopt, check_import
+from threadkeep.store.damage import Damage
 from threadkeep.store.paging import Listing, ListQuery, Search, activity_after, check_limit, list_page, search_after
 from threadkeep.store.record import End
 from threadkeep.store.rules import Decision, EndMovedError, Rules, Verb, key_use, replayed
@@ -63,6 +64,7 @@ class RuledStore(Store):
         self._rules = Rules(clock, max_bytes)
         self.caps = Caps()
         self.unreached = Unreached(self.ping, clock)
+        self._damage = Damage(clock)
 
     @abstractmethod
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:

@@ -97,12 +97,14 @@ class PostgresStore(RuledStore):
                 await self._pool.call("ping")
         except TimeoutError:
             raise StoreUnavailable("The database does not answer.") from None
+        self._damage.check()
 
     def notify_channel(self) -> PostgresNotifyChannel:
         return PostgresNotifyChannel(self._pool.address.direct())
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
-        answer, entries = await self._log.write(scope, conversation, verb, self.caps)
+        with self._damage.noted(conversation):
+            answer, entries = await self._log.write(scope, conversation, verb, self.caps)
         if entries:
             self._index.note(entries)
         return answer
@@ -113,7 +115,8 @@ class PostgresStore(RuledStore):
         self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
     ) -> Created:
         check_new(new)
-        return await self._log.create(scope, new, key, at or self._clock(), self.caps)
+        with self._damage.noted(new.id):
+            return await self._log.create(scope, new, key, at or self._clock(), self.caps)
 
     async def get(self, scope: Scope, conversation: str) -> Conversation:
         return await self._db.conversation(scope, conversation)

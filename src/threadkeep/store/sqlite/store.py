@@ -94,6 +94,7 @@ class SqliteStore(EmbeddedStore):
 
     async def ping(self) -> None:
         await self._health.check()
+        self._damage.check()
 
     # Conversations
 
@@ -101,7 +102,8 @@ class SqliteStore(EmbeddedStore):
         self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
     ) -> Created:
         check_new(new)
-        return await self._run(lambda: self._log.create(scope, new.id or self._ids(), new, key, at, self.caps))
+        with self._damage.noted(new.id):
+            return await self._run(lambda: self._log.create(scope, new.id or self._ids(), new, key, at, self.caps))
 
     async def _list(self, asked: ListQuery) -> Listing:
         with self._snapshot():
@@ -189,9 +191,10 @@ class SqliteStore(EmbeddedStore):
             yield
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
-        answer = await self.writer.run(
-            lambda: self._log.write(scope, conversation, verb, self.caps), patient=verb.patient
-        )
+        with self._damage.noted(conversation):
+            answer = await self.writer.run(
+                lambda: self._log.write(scope, conversation, verb, self.caps), patient=verb.patient
+            )
         self.maintenance.note_write()
         return answer
 
