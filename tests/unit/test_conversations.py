@@ -13,6 +13,9 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ThreadkeepError
+from threadkeep.retention.rules import Retention
+from threadkeep.retention.run import READ
+from threadkeep.store.audit import Wanted
 from threadkeep.store.values import Append
 
 WRONG: list[Any] = [5, "text", b"bytes", object(), [], {}, 1.5, True]
@@ -86,3 +89,15 @@ async def test_no_value_of_the_wrong_kind_causes_anything_but_an_error_of_ours(
         await _call(getattr(handle, verb), *given, **{name: wrong})
     except ThreadkeepError as error:
         assert str(error)  # noqa: PT017 - some values are right for some arguments
+
+
+async def test_reading_a_conversation_is_access_to_it_for_a_time_to_live(conversations: Conversations) -> None:
+    await conversations.retention.set_rules("local", Retention.model_validate({"time_to_live": "24h"}))
+    read = await conversations.create()
+    listed = await conversations.create()
+    await read.messages()
+    await conversations.list()
+    await conversations.retention.record_reads()
+    (record,) = await conversations.audit.read("local", Wanted(actions=(READ,)))
+    assert record.act.details["read"].keys() == {read.id}
+    assert listed.id not in record.act.details["read"]
