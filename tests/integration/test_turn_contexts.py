@@ -79,7 +79,7 @@ async def test_ten_messages_are_the_default_of_the_setting_and_of_the_newest_tha
 
 async def test_the_demo_remembers_a_name_that_fell_out_of_its_window() -> None:
     assistant = Assistant(name="a", policy=Policy(window=Window.NEWEST, size=10))
-    async with threadkeep.open("memory:", [assistant], model="demo") as conversations:
+    async with await open_conversations("memory:", [assistant], model="demo", pace=0) as conversations:
         chat = await conversations.create()
         await (await chat.send("My name is Alice.")).answer()
         for number in range(8):
