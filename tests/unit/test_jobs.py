@@ -164,6 +164,17 @@ async def test_retention_is_obeyed_again_and_again_and_a_failure_is_told_and_tri
     assert "retention failed and is tried again" in caplog.text
 
 
+async def test_a_server_that_is_restarted_often_obeys_retention_too(clock: FakeClock) -> None:
+    store = PurgedStore(clock)
+    name = await new(store, ADA, "hello")
+    clock.advance(31 * 86_400)
+    job = asyncio.create_task(obey_daily(RetentionRunner(store, Retention(), clock, new_id), every=3600))
+    async with asyncio.timeout(10):
+        while (await store.get(ADA, name)).status is Status.ACTIVE:  # noqa: ASYNC110 - what is looked at is no event
+            await asyncio.sleep(0)
+    job.cancel()
+
+
 async def test_old_records_of_every_tenant_are_pruned_also_if_the_log_of_one_is_damaged(
     clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
