@@ -110,12 +110,19 @@ class Store(ABC):
 
     @abstractmethod
     async def create(
-        self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
+        self,
+        scope: Scope,
+        new: NewConversation,
+        *,
+        key: IdempotencyKey | None = None,
+        at: datetime | None = None,
+        within_caps: bool = True,
     ) -> Created:
         """Create a conversation, now or as of another time; `AlreadyExists` if the tenant has one with this id (of any
         user).
 
         A repeated key returns the conversation of the first time as it is now; with another body it is `KeyReused`.
+        What was acknowledged elsewhere is not held `within_caps`.
         """
 
     @abstractmethod

@@ -18,7 +18,7 @@ from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, StoreBusy, StoreUnavailable
-from threadkeep.store.caps import Load
+from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id, microseconds
 from threadkeep.store.paging import LOOKED_AT, Listing, ListQuery, Search, check_limit, hit_page
@@ -112,11 +112,18 @@ class PostgresStore(RuledStore):
     # Conversations
 
     async def create(
-        self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
+        self,
+        scope: Scope,
+        new: NewConversation,
+        *,
+        key: IdempotencyKey | None = None,
+        at: datetime | None = None,
+        within_caps: bool = True,
     ) -> Created:
         check_new(new)
+        caps = self.caps if within_caps else Caps()
         with self._damage.noted(new.id):
-            return await self._log.create(scope, new, key, at or self._clock(), self.caps)
+            return await self._log.create(scope, new, key, at or self._clock(), caps)
 
     async def get(self, scope: Scope, conversation: str) -> Conversation:
         return await self._db.conversation(scope, conversation)

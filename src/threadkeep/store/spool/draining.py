@@ -126,9 +126,9 @@ class Draining:
             with suppress(ConversationNotFound):
                 return await self._database.get(scope, name)
             with suppress(AlreadyExists, KeyReused):
-                created = await self._database.create(scope, new, key=key, at=kept.created_at)
+                created = await self._database.create(scope, new, key=key, at=kept.created_at, within_caps=False)
                 if created.conversation.id != name:  # the same request was answered elsewhere, by another one
-                    created = await self._database.create(scope, new, at=kept.created_at)
+                    created = await self._database.create(scope, new, at=kept.created_at, within_caps=False)
                 if not copy.is_new or name != copy.id:
                     logger.warning("conversation %s is not in the database; what was spooled is in %s", copy.id, name)
                 return created.conversation

@@ -257,14 +257,20 @@ class SpoolingStore(Store):
     # Conversations
 
     async def create(
-        self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
+        self,
+        scope: Scope,
+        new: NewConversation,
+        *,
+        key: IdempotencyKey | None = None,
+        at: datetime | None = None,
+        within_caps: bool = True,
     ) -> Created:
         # The id must be the same whether or not a write that was cut has arrived.
         named = new if new.id else new.model_copy(update={"id": self._ids()})
         if key is not None and (copy := self.kept.made_by(scope, key)) is not None:
             return Created(conversation=await self.get(scope, copy.id), replayed=True)
         try:
-            created = await self._watch.ask(self.database.create, scope, named, key=key, at=at)
+            created = await self._watch.ask(self.database.create, scope, named, key=key, at=at, within_caps=within_caps)
         except OUTAGES:
             begun = await self.kept.create(scope, named, key, at)
             self._watch.look()

@@ -21,6 +21,7 @@ from threadkeep.conversation.tree import Run
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store import filesystem
+from threadkeep.store.caps import Caps
 from threadkeep.store.checks import check_new
 from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.filesystem import warn_if_shared
@@ -99,11 +100,18 @@ class SqliteStore(EmbeddedStore):
     # Conversations
 
     async def create(
-        self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
+        self,
+        scope: Scope,
+        new: NewConversation,
+        *,
+        key: IdempotencyKey | None = None,
+        at: datetime | None = None,
+        within_caps: bool = True,
     ) -> Created:
         check_new(new)
+        caps = self.caps if within_caps else Caps()
         with self._damage.noted(new.id):
-            return await self._run(lambda: self._log.create(scope, new.id or self._ids(), new, key, at, self.caps))
+            return await self._run(lambda: self._log.create(scope, new.id or self._ids(), new, key, at, caps))
 
     async def _list(self, asked: ListQuery) -> Listing:
         with self._snapshot():

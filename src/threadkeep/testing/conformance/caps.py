@@ -77,6 +77,12 @@ class TestCaps:
         assert (await store.statistics("acme")).conversations == 5
         await other.close()
 
+    async def test_what_was_acknowledged_elsewhere_is_taken_whatever_the_caps(self, store: Store) -> None:
+        store.caps = Caps(user=Load(1, 10))
+        await new(store)
+        kept = await store.create(ADA, NewConversation(title=LONG), within_caps=False)
+        assert (await store.get(ADA, kept.conversation.id)).title == LONG
+
     async def test_a_tenant_has_caps_of_its_own(self, store: Store) -> None:
         store.caps = Caps(tenant=Load(2, 1000))
         name = await new(store)
