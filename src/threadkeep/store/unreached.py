@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 from threadkeep.conversation.clock import Clock
-from threadkeep.errors import StoreError, StoreUnavailable
+from threadkeep.errors import StoreCorrupt, StoreError
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +34,9 @@ class _Failure(NamedTuple):
 
     @property
     def is_away(self) -> bool:
-        """Whether an error means that other work for that tenant would fail as well, perhaps after seconds."""
-        return isinstance(self.error, StoreUnavailable)
+        """Whether an error means that other work for that tenant would fail as well, perhaps after seconds: all do, but
+        damage, which is that of one conversation."""
+        return not isinstance(self.error, StoreCorrupt)
 
 
 class Unreached:

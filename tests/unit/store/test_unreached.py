@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from threadkeep.errors import StoreCorrupt, StoreError, StoreUnavailable
+from threadkeep.errors import StoreCorrupt, StoreError, StoreReadOnly, StoreUnavailable
 from threadkeep.store.unreached import AGAIN_AFTER, TOLD_FOR, Unreached, UnreachedTenants
 from threadkeep.testing.clock import FakeClock
 
@@ -43,6 +43,18 @@ async def test_a_tenant_that_cannot_be_reached_is_left_out_and_told_of_once(capl
     assert database.asked.count("b") == 3
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     database.away.clear()
+    assert await unreached.each("a job", TENANTS, database.work) == ["A", "B", "C"]
+    assert unreached.state is None
+
+
+async def test_a_spell_in_which_a_tenant_could_only_be_read_is_over_when_its_work_is_done() -> None:
+    database, clock = Database(), FakeClock()
+    unreached = Unreached(database.ping, clock)
+    database.away["b"] = StoreReadOnly()
+    await unreached.each("a job", TENANTS, database.work)
+    assert unreached.state is not None
+    database.away.clear()
+    clock.advance(AGAIN_AFTER.total_seconds())
     assert await unreached.each("a job", TENANTS, database.work) == ["A", "B", "C"]
     assert unreached.state is None
 
