@@ -176,7 +176,7 @@ class Instances:
         """Kill or freeze an instance every few seconds, whatever happens to the others."""
         while self.kills + self.freezes < faults:
             await asyncio.sleep(self._chance.uniform(0, 6))
-            is_killed = self._chance.random() < 0.5
+            is_killed = self.kills <= self.freezes
             async with self._calm:
                 if is_killed:
                     self.kills += 1

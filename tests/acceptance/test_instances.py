@@ -13,8 +13,8 @@ async def test_killed_and_frozen_instances_lose_nothing_and_double_nothing(
     postgres_database: Urls, tmp_path: Path
 ) -> None:
     instances = Instances(postgres_database.server, tmp_path, count=3, seed=20261116)
-    talks = await instances.run(conversations=100, faults=10)
+    talks = await instances.run(conversations=30, faults=8)
     assert await instances.violations(talks) == []
     assert instances.kills
     assert instances.freezes
-    assert len(talks) == 100
+    assert len(talks) == 30

@@ -14,7 +14,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60.0
+PATIENCE = 120.0
 """How long anything may take. A page that lost its server asks again after up to 19 s, and two cores may be shared by
 many; only what fails waits so long."""
 PORTS = range(20_000, 30_000)
