@@ -65,6 +65,8 @@ torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 MES
 	@$(BIN)/python -m tests.acceptance.instances --instances 2 --faults 200 --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.retries --count $(MESSAGES) --seed $(SEED)
 	@$$(unshare --mount true 2>/dev/null && echo unshare --mount) $(BIN)/python -m tests.acceptance.outages --count $(COUNT) --seed $(SEED)
+	@$(BIN)/python -m tests.acceptance.outages --kills $(COUNT) --seed $(SEED)
+	@$(BIN)/python -m tests.acceptance.outage_people --count 200 --seed $(SEED)
 	@place=$$(mktemp -d) && $(BIN)/python -m tests.acceptance.skill_player $$place; status=$$?; rm -rf $$place; exit $$status
 
 lock: ## pin requirements/*.txt anew (needs uv)

@@ -249,17 +249,17 @@ class Campaign:
 
 async def _outage(campaign: Campaign, instance: Instance, proxy: DatabaseProxy, chance: random.Random) -> None:
     """Take the database away, and bring it back."""
-    await campaign.bustle(6)
+    await campaign.bustle(12)
     chance.choice([proxy.fall_silent, proxy.fall_silent, proxy.lose_answers])()
     if chance.random() < CUT:
         proxy.cut()
-    await campaign.bustle(8)
+    await campaign.bustle(20)
     if chance.random() < 0.2:
         await campaign.erase()
     deaths = [chance.randint(1, MOST_STEPS) for _ in range(chance.choice([0, 1, 1, 2]))]
     if deaths:
         await instance.rise(deaths.pop())
-        await campaign.bustle(3)
+        await campaign.bustle(8)
     proxy.speak()
     await campaign.well()
     while instance.is_dead:
