@@ -53,7 +53,7 @@ class Instance:
         self.store: SpoolingStore
 
     async def start(self, dies_at: int = 0) -> None:
-        limits = SpoolSettings(folder=self._folder, patience=0.3)
+        limits = SpoolSettings(folder=self._folder, patience=0.7)
         self.store, self.is_dead = await open_spooling_store(self._url, limits), False
         if dies_at:
             self._watch(dies_at)

@@ -235,7 +235,9 @@ def holding(known: Known) -> Holding | None:
     branch, lease = known.branch(), known.lease
     first = branch[-1] if branch else known.tip.last
     names = ("id", "assistant", "title", "system", "model", "metadata")
-    is_held = lease is not None and lease.turn >= first
+    # A turn goes on only where all of it is known: what comes next is decided from its entries.
+    is_held = lease is not None and all(seq in known.entries for seq in range(lease.turn, known.tip.last + 1))
+    is_held = is_held and lease is not None and first <= lease.turn <= known.tip.last
     states = known.turns if known.turns is not None else {lease.turn: TurnState.RUNNING} if lease and is_held else {}
     turns = [OpenTurn(number=number, state=state) for number, state in states.items() if number >= first]
     if lease is not None and is_held:

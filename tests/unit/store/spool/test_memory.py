@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from threadkeep.conversation.clock import utc_now
+from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.state import StateChange
 from threadkeep.runtime import open_store
@@ -82,6 +83,23 @@ async def test_nothing_is_answered_while_a_turn_is_open_that_runs_elsewhere() ->
     assert not _of(known, name).is_enough, "others have written what was not read"
     known.learn(ADA, name, await store.newest(ADA, name))
     assert _of(known, name).is_enough
+
+
+async def test_a_turn_that_was_taken_up_is_carried_along_only_when_all_of_it_is_known() -> None:
+    store, known = await open_store("memory:"), Memory()
+    name = await new(store, ADA, "1", "2")
+    await store.begin(ADA, name, Begin(message=asked("3"), owner="other", lease_for=MINUTE))
+    (turn,) = await store.turns(ADA, name)
+    known.learn(ADA, name, await store.get(ADA, name))
+    known.learn(ADA, name, await store.newest(ADA, name))
+    known.learn(ADA, name, await store.take(turn, "one", MINUTE))
+    held = holding(_of(known, name))
+    assert held is not None
+    assert held.lease is None
+    known.learn(ADA, name, await store.log(ADA, name, Cursor(seq=turn.number - 1)))
+    held = holding(_of(known, name))
+    assert held is not None
+    assert held.lease is not None
 
 
 async def test_a_message_with_the_text_of_one_of_which_the_key_is_not_known_may_be_that_one() -> None:
