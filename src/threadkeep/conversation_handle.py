@@ -70,7 +70,7 @@ class ConversationHandle:
         """Whether some of it is in this instance's spool and not yet in the database."""
         return self._store.spool_state(self.scope, self.id).is_spooled
 
-    def moved(self, number: int) -> int:
+    def _moved(self, number: int) -> int:
         """Return the number that an entry of the spool has in the database; `InvalidCursor` if it has no other one."""
         moved = self._store.spool_state(self.scope, self.id).moved
         if number not in moved:
@@ -356,7 +356,7 @@ class TurnHandle:
                             return
             except InvalidCursor:
                 # It waited for the end of an outage, and has another number in the database.
-                self.number = self._conversation.moved(self.number)
+                self.number = self._conversation._moved(self.number)
                 start = Cursor(seq=self.number - 1)
 
     async def is_over(self, event: Event) -> bool:

@@ -7,7 +7,6 @@ the secrets that the settings gave it.
 
 import asyncio
 import logging
-import re
 import sys
 from asyncio.subprocess import PIPE, Process, SubprocessStreamProtocol
 from collections.abc import AsyncIterator, Iterator
@@ -35,7 +34,8 @@ _TOO_LONG = f"(a line of more than {_LONGEST_LINE} bytes)"
 _SHOWN_CHARACTERS = 300
 _READING_SECONDS = 1.0
 _SHORTEST_SECRET = 4
-_SECRET_OPTION = re.compile(r"-[\w-]*(?:token|key|secret|password|auth)[\w-]*", re.IGNORECASE)
+_SECRETS = ("token", "key", "secret", "password", "auth")
+"""What the name of an option has in it whose value is a secret."""
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def _secrets(config: McpServer) -> Iterator[str]:
     yield from (value for _, value in parse_qsl(address.query))
     for option, following in pairwise((*config.args, "")):
         name, _, value = option.partition("=")
-        if _SECRET_OPTION.fullmatch(name):
+        if name.startswith("-") and any(word in name.lower() for word in _SECRETS):
             yield value or following
 
 
