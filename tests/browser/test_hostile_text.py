@@ -17,6 +17,24 @@ LIVE = """() => [...document.querySelectorAll("*")].flatMap((element) => element
     .map((name) => `${element.localName} ${name}`)).concat(
         [...document.querySelectorAll("body script, body style, iframe, object, embed, main img, meta[http-equiv]")]
             .map((element) => element.outerHTML))"""
+DEEP = 1_000
+NESTED = {
+    "tags": "<b>" * DEEP + "x",
+    "closed tags": "<b><i>" * DEEP + "x" + "</i></b>" * DEEP,
+    "emphasis": "*a " * DEEP + "x" + " a*" * DEEP,
+    "crossed out": "~~a " * DEEP + "x" + " a~~" * DEEP,
+    "quotes": "> " * 10 * DEEP + "x",
+    "lists": "- " * 10 * DEEP + "x",
+    "indented lists": "\n".join(f"{'  ' * level}- x" for level in range(150)),
+    **{
+        name: f"```{name}\n{mark * DEEP}\n```" for name, mark in (("haskell", "{- "), ("ocaml", "(* "), ("rust", "/* "))
+    },
+}
+DEPTH = """() => {
+    const depths = new Map();
+    for (const one of document.querySelectorAll("#root *")) depths.set(one, (depths.get(one.parentNode) ?? 0) + 1);
+    return Math.max(...depths.values());
+}"""
 SHOW = (Path(__file__).parent / "hostile_text.js").read_text(encoding="utf-8")
 
 
@@ -64,3 +82,26 @@ async def test_titles_questions_and_answers_on_the_page_itself(page: Page) -> No
             assert await page.evaluate(LIVE) == []
         await harness.check()
     model.assert_finished()
+
+
+@pytest.mark.parametrize("name", NESTED)
+async def test_what_is_nested_deeper_than_anybody_writes_is_shown_as_it_was_written(page: Page, name: str) -> None:
+    async with serving() as server:
+        harness = Harness(page, server.url)
+        await harness.open()
+        # Code is coloured in its order: when the last one is, the one before it has been looked at.
+        await harness.draw("Markdown", text=f"{NESTED[name]}\n\n```rust\nfn main() {{}}\n```")
+        await expect(page.locator("pre").last.locator(".hljs-keyword")).to_have_text("fn")
+        await expect(page.locator(".tk-md")).to_contain_text(NESTED[name].strip("`").removeprefix(name).strip()[:500])
+        assert await page.evaluate(DEPTH) < 110
+
+
+async def test_deeply_nested_json_is_not_indented_to_megabytes(page: Page) -> None:
+    async with serving() as server:
+        harness = Harness(page, server.url)
+        await harness.open()
+        nested = "[" * 2 * DEEP + "]" * 2 * DEEP
+        await harness.draw("ToolCard", call={"id": "a", "name": "a", "args": {}}, result={"content": nested})
+        await page.locator("summary").click()
+        await page.get_by_role("button", name="Show all").click()
+        await expect(page.locator("pre")).to_have_text(nested)

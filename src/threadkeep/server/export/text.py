@@ -23,7 +23,8 @@ _ALLOWED: dict[str, Any] = {
 LONGEST = 50_000
 """A longer text is shown as it was written: to draw it would take seconds."""
 DEEPEST = 50
-"""So is one with lists and quotes nested deeper than this: the parser would drop what is inside of them."""
+"""So is one with lists, quotes or emphasis nested deeper than this: the parser would drop what is inside of the former,
+and a browser takes long to draw the latter."""
 _UNSEEN = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 """Control characters become their visible symbols: some cannot be written in HTML at all."""
 
@@ -56,7 +57,7 @@ def _drawn(text: str, breaks: bool) -> str:
 
     markdown = _markdown(breaks)
     tokens = markdown.parse(text.translate(_UNSEEN))
-    if any(token.level > DEEPEST for token in tokens):
+    if any(one.level > DEEPEST for token in tokens for one in (token, *(token.children or ()))):
         return ""
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):

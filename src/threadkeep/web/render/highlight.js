@@ -1,10 +1,12 @@
 // Colours for code, loaded when the first block of code asks for them: the highlighter once, each language once. One block
 // is coloured at a time, with a rest after each moment of work.
 
+import { isDeeper } from "./depth.js";
 import { sanitiseColours } from "./sanitise.js";
 
 const HOME = "../vendor/highlightjs-11.12.0";
 const LONGEST = 30_000;
+const DEEPEST = 100; // comments in comments: nobody writes more, and the browser would take seconds
 const SLICE = 12;
 const LANGUAGES = {
   bash: ["sh", "shell", "zsh", "console"],
@@ -104,7 +106,7 @@ async function colour(code) {
   try {
     const hljs = await highlighter(name);
     const coloured = hljs.highlight(text, { language: name, ignoreIllegals: true }).value;
-    if (code.textContent === text) code.replaceChildren(sanitiseColours(coloured));
+    if (code.textContent === text && !isDeeper(coloured, DEEPEST)) code.replaceChildren(sanitiseColours(coloured));
   } catch {
     loading.clear();
   }

@@ -4,6 +4,7 @@
 
 import { Lexer, Marked } from "../vendor/marked-18.2.0/marked.js";
 import { nextChunk } from "./chunks.js";
+import { isDeeper } from "./depth.js";
 import { FOOTNOTES } from "./footnotes.js";
 import { FORMULAS } from "./formulas.js";
 import { safeUrl } from "./links.js";
@@ -14,6 +15,7 @@ const ENTITIES = { "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "&": "
 const DEFINITION = /^ {0,3}\[[^\]\n]{1,200}\]:.{0,2000}$/gm;
 const MOST_DEFINITIONS = 2_000;
 const LONGEST_PARAGRAPH = 8_000;
+const DEEPEST = 100; // tags in tags: what the browser does with more costs seconds
 
 const escape = (text) => text.replace(/[<>"'&]/g, (mark) => ENTITIES[mark]);
 const escapeText = (text) => text.replace(/[<>"']|&(?!#?\w{1,31};)/g, (mark) => ENTITIES[mark]);
@@ -59,6 +61,8 @@ const tokenizer = {
     return run ? { type: "text", raw: run, text: run, escaped: false } : false;
   },
 };
+
+const asWritten = (source) => `<p>${escape(source)}</p>`;
 
 function anchor(href, title, shown, mark = "") {
   const url = safeUrl(href.replaceAll("&amp;", "&"));
@@ -114,15 +118,20 @@ export class Reader {
     this.#at = end;
     try {
       const tokens = this.#tokens(isLast && this.#growing ? mend(source) : source);
-      const pieces = tokens.map((token) => this.#marked.parser([token])).filter((piece) => piece !== "");
+      const pieces = tokens.map((token) => this.#drawn(token)).filter((piece) => piece !== "");
       if (!isLast) this.#settle(end, before, pieces.length, tokens);
       else if (this.#growing) this.#settleBlocks(start, tokens);
       return pieces;
     } catch {
       // Nesting that is too deep for the parser: the words are still there to be read.
       if (!isLast) this.#settle(end, before, 1, []);
-      return [`<p>${escape(source)}</p>`];
+      return [asWritten(source)];
     }
+  }
+
+  #drawn(token) {
+    const piece = this.#marked.parser([token]);
+    return isDeeper(piece, DEEPEST) ? asWritten(token.raw) : piece;
   }
 
   #forget(links) {

@@ -4,6 +4,7 @@
 import { numberFormat, t } from "../language.js";
 
 const LONGEST = 100_000;
+const DEEPEST = 100; // below that, indenting makes megabytes of a few brackets
 
 /** Whether a value is an object with keys. */
 export function isRecord(value) {
@@ -30,10 +31,15 @@ export function textOf(value) {
   return typeof value === "object" ? jsonOf(value, 0) : String(value);
 }
 
-/** Return a value as JSON, indented; one that is nested too deeply for that is named. */
+const isDeep = (value, left = DEEPEST) =>
+  typeof value === "object" &&
+  value !== null &&
+  (left === 0 || Object.values(value).some((one) => isDeep(one, left - 1)));
+
+/** Return a value as JSON, indented unless it is nested deeply; one that is nested too deeply for JSON is named. */
 export function jsonOf(value, indent = 2) {
   try {
-    return JSON.stringify(value, null, indent) ?? "";
+    return JSON.stringify(value, null, isDeep(value) ? 0 : indent) ?? "";
   } catch {
     return t("tooDeep");
   }

@@ -43,7 +43,13 @@ def test_an_image_is_a_link() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["> " * 60 + "deep", "- " * 60 + "deep", "[only]: https://example.org", "a *b*\n" * LONGEST]
+    "text",
+    [
+        *(mark * times + "deep" for mark in ("> ", "- ") for times in (60, 10_000)),
+        *(f"{mark}a " * 1_000 + f" a{mark}" * 1_000 for mark in ("*", "~~")),
+        "[only]: https://example.org",
+        "a *b*\n" * LONGEST,
+    ],
 )
 def test_what_cannot_be_drawn_is_shown_as_it_was_written(text: str) -> None:
     assert f"<pre>\n{safe(text)}</pre>" in prose(text)
