@@ -193,8 +193,9 @@ async def test_a_damaged_row_is_reported_and_the_others_are_readable(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a disk for PostgreSQL alone can be mounted by root only")
-def test_a_full_disk_refuses_what_does_not_fit_and_goes_on_when_there_is_room() -> None:
-    command = ["unshare", "--mount", sys.executable, "-m", "tests.integration.full_postgres"]
+@pytest.mark.parametrize("scenario", ["refused", "spooled"])
+def test_a_full_disk_refuses_what_does_not_fit_and_goes_on_when_there_is_room(scenario: str) -> None:
+    command = ["unshare", "--mount", sys.executable, "-m", "tests.integration.full_postgres", scenario]
     environment = {name: value for name, value in os.environ.items() if name != "THREADKEEP_TEST_POSTGRES"}
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2], env=environment

@@ -528,7 +528,7 @@ async def test_a_message_sent_while_postgresql_is_stopped_is_answered_and_writte
         assert events[-1][0] == "turn.completed"
         await _check_degraded(server, known)
         own_server.restart()
-        await _until_ok(server)
+        await _until(server, "ok")
         assert "threadkeep-degraded" not in (await server.client.get(known)).headers
         again = await server.say(known, "What's my name?", **{"Idempotency-Key": "again"})
         assert again.headers["idempotency-replayed"] == "true"
@@ -540,6 +540,25 @@ async def test_a_message_sent_while_postgresql_is_stopped_is_answered_and_writte
         titled = (await other.client.get(born)).json()
         assert [message["role"] for message in titled["messages"]] == ["user", "assistant"]
         assert titled["title"] == "Born in an outage"
+
+
+async def test_an_instance_is_ready_when_a_spell_in_which_everything_could_only_be_read_is_over(
+    own_server: PostgresServer, tmp_path: Path
+) -> None:
+    url = own_server.fresh_database().server
+    async with serving(url, spool_dir=str(tmp_path)) as server:
+        known = await server.conversation()
+        assert (await server.say(known, "one")).json()["turn"]["spooled"] is False
+        own_server.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+        own_server.execute("SELECT pg_reload_conf()")
+        await _until(server, "degraded")
+        assert (await server.say(known, "two")).json()["turn"]["spooled"] is True
+        own_server.execute("ALTER SYSTEM RESET default_transaction_read_only")
+        own_server.execute("SELECT pg_reload_conf()")
+        await _until(server, "ok")
+        assert server.conversations.outage is None
+        shown = (await server.client.get(known)).json()["messages"]
+        assert [message["content"] for message in shown if message["role"] == "user"] == ["one", "two"]
 
 
 async def _check_degraded(server: Server, path: str) -> None:
@@ -563,8 +582,8 @@ async def _streamed(server: Server, path: str, content: str) -> list[tuple[str, 
         return [(event.event, event.json()) async for event in source.aiter_sse() if event.data]
 
 
-async def _until_ok(server: Server) -> None:
-    """Wait until everything is in the database."""
+async def _until(server: Server, status: str) -> None:
+    """Wait until the database is away, or has everything."""
     async with asyncio.timeout(PATIENCE):
-        while (await server.client.get("/health/ready")).json().get("status") != "ok":  # noqa: ASYNC110 - no event
+        while (await server.client.get("/health/ready")).json().get("status") != status:  # noqa: ASYNC110 - no event
             await asyncio.sleep(0.05)

@@ -92,6 +92,10 @@ class Unreached:
         oldest = self._clock() - TOLD_FOR
         self._failures = {key: each for key, each in self._failures.items() if each.last > oldest}
 
+    def forget_outage(self) -> None:
+        """Forget who could not be reached or written to: the whole store works again. Damage stays."""
+        self._failures = {key: each for key, each in self._failures.items() if not each.is_away}
+
     def keep(self, job: str, tenants: Set[str]) -> None:
         """Forget where a job failed, but for these tenants: for all others it has nothing to do."""
         self._failures = {key: each for key, each in self._failures.items() if key[0] != job or key[1] in tenants}

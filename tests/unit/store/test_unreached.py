@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from threadkeep.errors import StoreCorrupt, StoreError, StoreReadOnly, StoreUnavailable
+from threadkeep.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from threadkeep.store.unreached import AGAIN_AFTER, TOLD_FOR, Unreached, UnreachedTenants
 from threadkeep.testing.clock import FakeClock
 
@@ -83,6 +83,17 @@ async def test_one_damaged_conversation_does_not_keep_its_neighbours_waiting() -
         done = await unreached.each("a job", ("a1", "a2", "b1"), database.work, lambda item: item[0])
         assert done == ["A2", "B1"]
     assert unreached.state == UnreachedTenants(1, clock(), "A conversation is damaged.")
+
+
+async def test_when_an_outage_has_ended_only_damage_is_told_of_and_everything_is_tried_again() -> None:
+    database, clock = Database(), FakeClock()
+    unreached = Unreached(database.ping, clock)
+    database.away = {"a": StoreFull(), "b": StoreCorrupt("A conversation is damaged.")}
+    await unreached.each("a job", TENANTS, database.work)
+    database.away.pop("a")
+    unreached.forget_outage()
+    assert unreached.state == UnreachedTenants(1, clock(), "A conversation is damaged.")
+    assert await unreached.each("a job", TENANTS, database.work) == ["A", "C"]
 
 
 async def test_a_rare_job_that_failed_once_is_not_told_of_until_it_runs_again() -> None:

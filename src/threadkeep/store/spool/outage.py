@@ -137,6 +137,8 @@ class OutageWatch:
                 logger.warning("the database has been away since %s: %s in the spool", self.since, self._held())
         lasted = (self._clock() - self.since).total_seconds() if self.since else 0.0
         self.since = None
+        # A full database still answers pings: what failed in it was put down to single tenants.
+        self._database.unreached.forget_outage()
         logger.info("the database has everything again, %.1f seconds after it went away", lasted)
 
     async def _is_well(self) -> bool:

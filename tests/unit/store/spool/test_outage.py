@@ -33,6 +33,25 @@ async def test_a_database_that_goes_away_again_while_the_last_is_written_is_look
     await watch.close()
 
 
+async def test_what_failed_in_an_outage_is_told_of_no_more_when_it_has_ended() -> None:
+    async def work(tenant: str) -> None:
+        raise StoreFull
+
+    async def drain() -> bool:
+        return True
+
+    database = await open_store("memory:")
+    watch = OutageWatch(database, 1.0, utc_now, drain, lambda: "nothing")
+    watch.fall(StoreFull())
+    await database.unreached.each("a job", ["a"], work)
+    told = [database.unreached.state]
+    assert watch._task is not None
+    await watch._task
+    told.append(database.unreached.state)
+    assert [each is None for each in told] == [False, True]
+    await watch.close()
+
+
 async def test_the_log_tells_again_and_again_how_much_is_held(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
