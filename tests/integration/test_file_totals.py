@@ -1,5 +1,6 @@
 """An upload costs the same, however many files there are; and totals are right in a database that had files before."""
 
+import asyncio
 from importlib.resources import files as files_of
 from pathlib import Path
 
@@ -7,9 +8,10 @@ import apsw
 import pytest
 
 from tests.postgres_server import PostgresServer, Urls
+from threadkeep.errors import StorageFull
 from threadkeep.runtime import open_store
 from threadkeep.store import sqlite
-from threadkeep.store.attachments import Attachments
+from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.file_tables import FileUsage
 from threadkeep.store.postgres.schema import migrations
 from threadkeep.store.sqlite_files import SqliteFiles
@@ -123,4 +125,20 @@ async def test_files_from_before_totals_are_counted(
         assert await store.files.usage("acme") == FileUsage(4, len("sameothercoming"))
         assert await store.files.usage("acme", "ada") == FileUsage(2, len("samesamecoming"))
         assert await store.files.usage("acme", "bob") == FileUsage(2, len("sameother"))
+        await store.close()
+
+
+@pytest.mark.parametrize("limits", [{"user": 500}, {"tenant": 500}, {"user": 500, "file": 100}], ids=str)
+async def test_of_twenty_uploads_at_once_as_many_are_kept_as_fit(
+    limits: dict[str, int], tmp_path: Path, postgres_database: Urls
+) -> None:
+    for url in ("memory:", f"sqlite:///{tmp_path}/a.db", f"files:///{tmp_path}/folder", postgres_database.server):
+        store = await open_store(url)
+        assert store.files is not None
+        files = Attachments(store.files, limits=FileLimits(**{"user": 0, **limits}))
+        uploads = (files.save(ADA, f"{number}.txt", "", bytes([65 + number]) * 100) for number in range(20))
+        kept = await asyncio.gather(*uploads, return_exceptions=True)
+        assert [type(each) for each in kept if isinstance(each, BaseException)] == [StorageFull] * 15, (url, kept)
+        assert await files.usage("acme") == await files.usage("acme", "ada") == FileUsage(5, 500)
+        assert await store.files.dropped("acme", 1) == []
         await store.close()

@@ -25,7 +25,7 @@ from threadkeep.errors import (
     UploadMismatch,
     UploadNotFound,
 )
-from threadkeep.store.file_tables import Chunks, FileTables, FileUsage, StoredFile, Upload
+from threadkeep.store.file_tables import Chunks, FileCaps, FileTables, FileUsage, StoredFile, Upload
 from threadkeep.store.media_type import media_type
 
 MEGABYTE = 1024 * 1024
@@ -171,7 +171,7 @@ class Attachments:
         await self._check_coming(scope, len(data))
         await self._chunks.put(scope.tenant, upload.id, number, data)
         size = number * upload.chunk + len(data)
-        if not await self._tables.grow(scope, upload.id, upload.size, size, self._clock()):
+        if not await self._tables.grow(scope, upload.id, upload.size, size, self._clock(), self._caps):
             raise UploadMismatch("The upload was continued by another request.")
         return upload._replace(size=size)
 
@@ -191,13 +191,11 @@ class Attachments:
         if not upload.size:
             raise EmptyFile
         id = file_id(scope, sha256, upload.name)
-        if await self._tables.find(scope, id) is None:
-            await self._check_room(scope)
         head = await self._chunks.get(scope.tenant, upload.id, 0) or b""
         now, kind = self._clock(), media_type(head, upload.name)
         size, chunk = upload.size, upload.chunk
         file = StoredFile(scope.user, id, upload.name, kind, size, sha256, upload.id, chunk, now, now)
-        found = await self._tables.finish(scope, file)
+        found = await self._tables.finish(scope, file, FileCaps(self.limits.user, self.limits.tenant))
         if found is None:
             raise UploadNotFound
         if found[0].blob != upload.id:
@@ -209,13 +207,16 @@ class Attachments:
         bytes will tell whether that is a new one or another try of one that is there."""
         if 0 < self.limits.file < size:
             raise FileTooLarge(f"A file has at most {self.limits.file} bytes.")
-        await self._check_room(scope, size, self.limits.file or max(self.limits.user, self.limits.tenant))
+        for cap, user in zip(self._caps, (scope.user, None), strict=True):
+            if cap and (await self._tables.usage(scope.tenant, user)).bytes + size > cap:
+                raise StorageFull
 
-    async def _check_room(self, scope: Scope, coming: int = 0, spare: int = 0) -> None:
-        """Refuse what is more than a user or a tenant may have."""
-        for limit, user in ((self.limits.user, scope.user), (self.limits.tenant, None)):
-            if limit and (await self._tables.usage(scope.tenant, user)).bytes + coming > limit + spare:
-                raise StorageFull("Too many files are stored; delete some conversations that have files.")
+    @property
+    def _caps(self) -> FileCaps:
+        """What files and uploads may have together: there is room for one file too many."""
+        user, tenant = self.limits.user, self.limits.tenant
+        spare = self.limits.file or max(user, tenant)
+        return FileCaps(user and user + spare, tenant and tenant + spare)
 
     # Removing
 

@@ -53,6 +53,16 @@ class FileUsage(NamedTuple):
     bytes: int
 
 
+class FileCaps(NamedTuple):
+    """How many bytes a user and a tenant may have; 0 is no cap."""
+
+    user: int = 0
+    tenant: int = 0
+
+
+NO_CAPS = FileCaps()
+
+
 class Chunks(ABC):
     """Where the bytes of blobs are, in chunks that are numbered from 0 and have `size` bytes, except the last."""
 
@@ -84,13 +94,15 @@ class FileTables(Chunks):
         """Return an upload of this user that is not complete."""
 
     @abstractmethod
-    async def grow(self, scope: Scope, id: str, offset: int, size: int, at: datetime) -> bool:
-        """Note that an upload that had `offset` bytes has `size` by now; return whether it had."""
+    async def grow(self, scope: Scope, id: str, offset: int, size: int, at: datetime, caps: FileCaps = NO_CAPS) -> bool:
+        """Note that an upload that had `offset` bytes has `size` by now; return whether it had. `StorageFull` if files
+        and uploads are then more than the caps."""
 
     @abstractmethod
-    async def finish(self, scope: Scope, file: StoredFile) -> tuple[StoredFile, bool] | None:
+    async def finish(self, scope: Scope, file: StoredFile, caps: FileCaps = NO_CAPS) -> tuple[StoredFile, bool] | None:
         """Make the upload `file.blob` a file; return the file, and whether it is new; none if there is no such upload.
-        A file that was there is touched, and what was uploaded again is dropped."""
+        A file that was there is touched, and what was uploaded again is dropped. `StorageFull` if a new one makes the
+        files, without what is being uploaded, more than the caps."""
 
     @abstractmethod
     async def drop_upload(self, scope: Scope, id: str) -> bool:

@@ -12,8 +12,9 @@ from typing import Any, Protocol, TypeVar
 from apsw import SQLITE_CHECKPOINT_TRUNCATE
 
 from threadkeep.conversation.scope import Scope
+from threadkeep.errors import StorageFull
 from threadkeep.store.codec import microseconds, moment
-from threadkeep.store.file_tables import FileTables, FileUsage, StoredFile, Upload
+from threadkeep.store.file_tables import NO_CAPS, FileCaps, FileTables, FileUsage, StoredFile, Upload
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
 
 T = TypeVar("T")
@@ -136,15 +137,20 @@ class SqliteFiles(FileTables):
         row = await self._run(lambda db: db.row(sql, (scope.tenant, scope.user, id)), writes=False)
         return None if row is None else Upload(*row)
 
-    async def grow(self, scope: Scope, id: str, offset: int, size: int, at: datetime) -> bool:
+    async def grow(self, scope: Scope, id: str, offset: int, size: int, at: datetime, caps: FileCaps = NO_CAPS) -> bool:
         sql = (
             f"UPDATE file_blob SET size = ?, touched_at = ? WHERE {_MINE} AND sha256 IS NULL AND size = ? RETURNING id"
         )
         found = (size, microseconds(at), scope.tenant, scope.user, id, offset)
-        return await self._run(lambda db: db.row(sql, found)) is not None
 
-    async def finish(self, scope: Scope, file: StoredFile) -> tuple[StoredFile, bool] | None:
-        return await self._run(lambda db: _finish(db, scope, file))
+        def change(db: Database) -> bool:
+            _check_room(db, scope, caps, (size - offset, size - offset))
+            return db.row(sql, found) is not None
+
+        return await self._run(change)
+
+    async def finish(self, scope: Scope, file: StoredFile, caps: FileCaps = NO_CAPS) -> tuple[StoredFile, bool] | None:
+        return await self._run(lambda db: _finish(db, scope, file, caps))
 
     async def drop_upload(self, scope: Scope, id: str) -> bool:
         sql = f"UPDATE file_blob SET user = NULL WHERE {_MINE} AND sha256 IS NULL RETURNING id"
@@ -262,16 +268,33 @@ class SqliteFiles(FileTables):
             await self._scrubber()
 
 
-def _finish(db: Database, scope: Scope, file: StoredFile) -> tuple[StoredFile, bool] | None:
+def _check_room(
+    db: Database, scope: Scope, caps: FileCaps, brought: tuple[int, int], *, only_files: bool = False
+) -> None:
+    """Refuse what is brought to a user and to a tenant if it is more than they may have, with uploads or without."""
+    for cap, user, size in zip(caps, (scope.user, ""), brought, strict=True):
+        if cap:
+            kept = db.value("SELECT bytes FROM file_total WHERE tenant = ? AND user = ?", (scope.tenant, user)) or 0
+            if only_files:
+                whose = "AND user = ?2" if user else ""
+                sql = f"SELECT coalesce(sum(size), 0) FROM file_blob WHERE tenant = ?1 AND sha256 IS NULL {whose}"
+                kept -= db.value(sql, (scope.tenant, user) if user else (scope.tenant,))
+            if kept + size > cap:
+                raise StorageFull
+
+
+def _finish(db: Database, scope: Scope, file: StoredFile, caps: FileCaps) -> tuple[StoredFile, bool] | None:
     found = db.row(f"SELECT 1 FROM file_blob WHERE {_MINE} AND sha256 IS NULL", (scope.tenant, scope.user, file.blob))
     if found is None:
         return None
     same = db.value("SELECT id FROM file_blob WHERE tenant = ? AND sha256 = ?", (scope.tenant, file.sha256))
+    known = db.value("SELECT 1 FROM file WHERE id = ?", (file.id,))
+    if not known:
+        _check_room(db, scope, caps, (file.size, 0 if same else file.size), only_files=True)
     db.execute(
         "UPDATE file_blob SET user = NULL, name = NULL, media_type = NULL, sha256 = ? WHERE id = ?",
         (None if same else file.sha256, file.blob),
     )
-    known = db.value("SELECT 1 FROM file WHERE id = ?", (file.id,))
     at = microseconds(file.touched_at)
     db.execute(
         "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?) "

@@ -92,7 +92,11 @@ def file_routes(conversations: Conversations) -> APIRouter:
                 size = int(request.headers.get("content-length") or 0)
                 return _made(*await files.receive(who.scope, name, kind, request.stream(), size=size))
             begun = await files.begin(who.scope, name, kind)
-            begun = await files.append(who.scope, begun.id, 0, request.stream())
+            try:
+                begun = await files.append(who.scope, begun.id, 0, request.stream())
+            except (ContentTooLarge, StorageFull):
+                await files.give_up(who.scope, begun.id)  # nobody knows its id
+                raise
         except (ContentTooLarge, StorageFull) as error:
             return _closing(error)
         headers = {"Location": f"/v1/uploads/{begun.id}", **_progress(begun.size)}

@@ -6,7 +6,7 @@ from datetime import datetime
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StoreBusy
 from threadkeep.store.codec import encode_id
-from threadkeep.store.file_tables import FileTables, FileUsage, StoredFile, Upload
+from threadkeep.store.file_tables import NO_CAPS, FileCaps, FileTables, FileUsage, StoredFile, Upload
 from threadkeep.store.postgres.database import Database
 
 STEP = 64
@@ -31,14 +31,14 @@ class PostgresFiles(FileTables):
         rows = await self._pool.call("file_upload", *await self._db.scope(scope) or _NOBODY, id)
         return Upload(*rows[0]) if rows else None
 
-    async def grow(self, scope: Scope, id: str, offset: int, size: int, at: datetime) -> bool:
+    async def grow(self, scope: Scope, id: str, offset: int, size: int, at: datetime, caps: FileCaps = NO_CAPS) -> bool:
         keys = await self._db.scope(scope) or _NOBODY
-        return bool((await self._pool.one("file_grow", *keys, id, offset, size, at))[0])
+        return bool((await self._db.ask("file_grow", *keys, id, offset, size, at, *caps))["is_there"])
 
-    async def finish(self, scope: Scope, file: StoredFile) -> tuple[StoredFile, bool] | None:
+    async def finish(self, scope: Scope, file: StoredFile, caps: FileCaps = NO_CAPS) -> tuple[StoredFile, bool] | None:
         keys = await self._db.scope(scope) or _NOBODY
         known = (file.blob, file.id, file.name, file.media_type, file.sha256, file.touched_at)
-        done = await self._pool.one("file_finish", *keys, *known)
+        done = await self._db.ask("file_finish", *keys, *known, *caps)
         found = await self.find(scope, file.id) if done["is_there"] else None
         return None if found is None else (found, done["is_new"])
 

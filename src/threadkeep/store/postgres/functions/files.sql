@@ -9,6 +9,19 @@ BEGIN
     ON CONFLICT (tenant, owner) DO UPDATE SET files = t.files + excluded.files, bytes = t.bytes + excluded.bytes;
 END $$;
 
+-- See whether what a user, or (0) the tenant, has is within its cap (0: none), without these uploads. Whoever has just added to the
+-- total holds it until the commit, so that nobody else adds meanwhile.
+CREATE FUNCTION threadkeep.file_check(p_tenant integer, p_owner integer, p_cap bigint, p_without bigint)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF p_cap > 0 AND EXISTS (
+        SELECT FROM threadkeep.file_total t
+        WHERE t.tenant = p_tenant AND t.owner = p_owner AND t.bytes - p_without > p_cap
+    ) THEN
+        RAISE SQLSTATE 'TK001' USING MESSAGE = 'there is no room left for this';
+    END IF;
+END $$;
+
 CREATE FUNCTION threadkeep.file_begin(
     p_tenant integer, p_owner integer, p_user text, p_id text, p_name text, p_media_type text, p_chunk integer,
     p_now timestamptz
@@ -34,21 +47,26 @@ END $$;
 
 -- A call that is made again, because its answer was lost, finds the size that it made.
 CREATE FUNCTION threadkeep.file_grow(
-    p_tenant integer, p_owner integer, p_id text, p_offset bigint, p_size bigint, p_now timestamptz
-) RETURNS boolean LANGUAGE plpgsql AS $$
+    p_tenant integer, p_owner integer, p_id text, p_offset bigint, p_size bigint, p_now timestamptz, p_cap bigint,
+    p_tenant_cap bigint, OUT is_there boolean, OUT refused text
+) LANGUAGE plpgsql AS $$
 DECLARE before bigint;
 BEGIN
     PERFORM threadkeep.work_for(p_tenant);
     SELECT b.size INTO before FROM threadkeep.file_blob b
     WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.id = p_id AND b.sha256 IS NULL
         AND b.size IN (p_offset, p_size) FOR UPDATE;
-    IF NOT FOUND THEN
-        RETURN false;
+    is_there := FOUND;
+    IF NOT is_there THEN
+        RETURN;
     END IF;
     UPDATE threadkeep.file_blob b SET size = p_size, touched_at = p_now WHERE b.tenant = p_tenant AND b.id = p_id;
     PERFORM threadkeep.file_count(p_tenant, p_owner, 0, p_size - before);
     PERFORM threadkeep.file_count(p_tenant, 0, 0, p_size - before);
-    RETURN true;
+    PERFORM threadkeep.file_check(p_tenant, p_owner, p_cap, 0);
+    PERFORM threadkeep.file_check(p_tenant, 0, p_tenant_cap, 0);
+EXCEPTION WHEN SQLSTATE 'TK001' THEN
+    refused := 'storage_full';
 END $$;
 
 -- A file with what its blob tells; missing if all its conversations were deleted.
@@ -95,9 +113,9 @@ END $$;
 -- Whoever drops the blob with this digest meanwhile is waited for.
 CREATE FUNCTION threadkeep.file_finish(
     p_tenant integer, p_owner integer, p_upload text, p_file text, p_name text, p_media_type text, p_sha256 text,
-    p_now timestamptz, OUT is_there boolean, OUT is_new boolean
+    p_now timestamptz, p_cap bigint, p_tenant_cap bigint, OUT is_there boolean, OUT is_new boolean, OUT refused text
 ) LANGUAGE plpgsql AS $$
-DECLARE same text; uploaded bigint;
+DECLARE same text; uploaded bigint; unfinished record;
 BEGIN
     PERFORM threadkeep.work_for(p_tenant);
     SELECT b.size INTO uploaded FROM threadkeep.file_blob b
@@ -117,9 +135,15 @@ BEGIN
         VALUES (p_tenant, p_owner, p_now, p_now, p_file, p_name, p_media_type, coalesce(same, p_upload));
         PERFORM threadkeep.file_count(p_tenant, p_owner, 1, 0);
         PERFORM threadkeep.file_count(p_tenant, 0, 1, 0);
+        SELECT coalesce(sum(b.size) FILTER (WHERE b.owner = p_owner), 0)::bigint AS mine, coalesce(sum(b.size), 0)::bigint AS everybodys
+        INTO unfinished FROM threadkeep.file_blob b WHERE b.tenant = p_tenant AND b.sha256 IS NULL;
+        PERFORM threadkeep.file_check(p_tenant, p_owner, p_cap, unfinished.mine);
+        PERFORM threadkeep.file_check(p_tenant, 0, p_tenant_cap, unfinished.everybodys);
     ELSE
         PERFORM threadkeep.file_count(p_tenant, p_owner, 0, -uploaded);
     END IF;
+EXCEPTION WHEN SQLSTATE 'TK001' THEN
+    refused := 'storage_full';
 END $$;
 
 -- Give up one upload of a user, or those of a user or a tenant that did not grow since `p_before`.
