@@ -32,7 +32,8 @@ from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.value import Value
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue
-from threadkeep.runtime import Hosting, open_conversations
+from threadkeep.hosting import Hosting
+from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import FileLimits

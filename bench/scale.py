@@ -26,7 +26,8 @@ from bench.texts import turns
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation_handle import ConversationHandle
-from threadkeep.runtime import SpoolSettings, open_conversations, open_spooling_store, open_store
+from threadkeep.hosting import SpoolSettings
+from threadkeep.runtime import open_conversations, open_spooling_store, open_store
 
 INSTANCES = (1, 2, 3)
 ROUNDS = 3

@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -12,36 +12,29 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
 from threadkeep.assistants import Agents, assistant_of, chat_assistant, with_window
-from threadkeep.context.base import Counter
-from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import IdSource, new_id
 from threadkeep.conversations import Conversations
-from threadkeep.conversion.converter import IMAGE_SIDE, Converter
+from threadkeep.conversion.converter import Converter
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
-from threadkeep.jobs import AUDIT_DAYS, SESSION_TIMEOUT
+from threadkeep.hosting import Hosting, SpoolSettings
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.offered import OfferedModels
-from threadkeep.llm.prices import Price
 from threadkeep.retention.rules import Retention
 from threadkeep.retrieval.embeddings import bundled_embeddings
 from threadkeep.retrieval.word_vectors import WordVectors
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
-from threadkeep.store.caps import Caps, Load
+from threadkeep.store.caps import Caps
 from threadkeep.store.chunks import open_chunks
-from threadkeep.store.spool.outage import SpoolLimits
-from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp import McpServer
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.turn.active_turn import EngineDeps
-from threadkeep.turn.admission import Admission
 from threadkeep.turn.after_turn import after_turn
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.models import Models
-from threadkeep.turn.observer import Observer
 from threadkeep.turn.publishing import PublishingStore
 from threadkeep.turn.runner import TurnRunner, is_gone, new_owner
 
@@ -56,44 +49,6 @@ DEFAULT_STORE = "sqlite:///threadkeep.db"
 NO_POSTGRES = "PostgreSQL needs a package: pip install 'threadkeep[postgres]'"
 STORES = "threadkeep.stores"
 """The entry points by which packages offer stores: the name is the scheme of the URL, the value opens it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpoolSettings(SpoolLimits):
-    """The folder that messages are kept in while the database is away, and the limits of the spool."""
-
-    folder: Path
-
-
-def spool_settings(settings: Settings) -> SpoolSettings | None:
-    """Return the settings of the spool; None if there is none."""
-    if settings.spool_dir is None:
-        return None
-    return SpoolSettings(
-        folder=Path(settings.spool_dir),
-        max_bytes=settings.spool_max_bytes,
-        patience=settings.outage_after,
-        answers=settings.spool_turns == "answer",
-    )
-
-
-def file_limits(settings: Settings) -> FileLimits:
-    """Return how large files may be."""
-    return FileLimits(
-        file=settings.max_file_bytes,
-        message=settings.max_attached_bytes,
-        user=settings.user_file_bytes,
-        tenant=settings.tenant_file_bytes,
-    )
-
-
-def caps_of(settings: Settings) -> Caps:
-    """Return how much may be kept."""
-    return Caps(
-        Load(settings.user_conversations, settings.user_storage_bytes),
-        Load(settings.tenant_conversations, settings.tenant_storage_bytes),
-        settings.queued_turns,
-    )
 
 
 async def open_store(
@@ -203,63 +158,6 @@ async def drain_spool(url: str, spool: SpoolSettings) -> int:
         return await store.drain()
     finally:
         await store.close()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hosting:
-    """What a server sets beyond what a program needs. `Settings` describes most of these; the others:
-
-    - `models`: which may be chosen besides the default, the assistants' own and `demo` (None: any)
-    - `retention`: the rules that are obeyed here (None: none are)
-    - `files`: where attached files are kept (None: in the store)
-    """
-
-    max_bytes: int = MAX_BYTES
-    caps: Caps = field(default_factory=Caps)
-    max_history_length: int = 10
-    count: Counter = count_tokens
-    prices: Mapping[str, Price] = field(default_factory=dict)
-    tool_timeout: float = DEFAULT_TIMEOUT
-    lease_seconds: float = 10.0
-    image_side: int = IMAGE_SIDE
-    admission: Admission = field(default_factory=Admission)
-    observers: tuple[Observer, ...] = ()
-    models: tuple[str, ...] | None = None
-    spool: SpoolSettings | None = None
-    retention: Retention | None = None
-    audit_days: float = AUDIT_DAYS
-    session_timeout: float = SESSION_TIMEOUT
-    file_limits: FileLimits | None = None
-    files: str | None = None
-
-
-def hosting_of(
-    settings: Settings,
-    *,
-    count: Counter = count_tokens,
-    observers: tuple[Observer, ...] = (),
-    models: tuple[str, ...] | None = None,
-) -> Hosting:
-    """Return what a server's settings say about conversations; `models` stands in where the settings name none."""
-    return Hosting(
-        caps=caps_of(settings),
-        max_bytes=settings.max_message_bytes,
-        max_history_length=settings.max_history_length,
-        count=count,
-        prices=settings.prices,
-        tool_timeout=settings.tool_timeout,
-        lease_seconds=settings.lease_seconds,
-        image_side=settings.image_side,
-        admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
-        observers=observers,
-        models=settings.models or models or (),
-        spool=spool_settings(settings),
-        retention=settings.retention,
-        audit_days=settings.audit_days,
-        session_timeout=settings.session_timeout,
-        file_limits=file_limits(settings),
-        files=settings.files,
-    )
 
 
 async def open_conversations(

@@ -26,8 +26,9 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, TurnChange
 from threadkeep.errors import ConversationNotFound, LeaseLost, StoreUnavailable
+from threadkeep.hosting import SpoolSettings
 from threadkeep.retention.erasure import Erasure
-from threadkeep.runtime import SpoolSettings, open_spooling_store, open_store
+from threadkeep.runtime import open_spooling_store, open_store
 from threadkeep.store.base import Store
 from threadkeep.store.spool.spooling import SpoolingStore
 from threadkeep.store.values import Begin

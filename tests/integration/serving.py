@@ -17,8 +17,9 @@ from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
+from threadkeep.hosting import hosting_of
 from threadkeep.llm.base import Model
-from threadkeep.runtime import hosting_of, open_conversations
+from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection
 from threadkeep.server.metrics import ServerMetrics

@@ -30,7 +30,8 @@ from threadkeep.errors import (
     StoreBusy,
     StoreUnavailable,
 )
-from threadkeep.runtime import Hosting, SpoolSettings, migrate, open_conversations, open_spooling_store, open_store
+from threadkeep.hosting import Hosting, SpoolSettings
+from threadkeep.runtime import migrate, open_conversations, open_spooling_store, open_store
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
 from threadkeep.store.spool.spooling import SpoolingStore

@@ -17,8 +17,9 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import ConversationNotFound, SpoolFull
+from threadkeep.hosting import Hosting, SpoolSettings
 from threadkeep.retention.erasure import Erasure
-from threadkeep.runtime import Hosting, SpoolSettings, open_conversations, open_store
+from threadkeep.runtime import open_conversations, open_store
 from threadkeep.store.spool.spool_file import spool_path
 from threadkeep.store.values import Append, Begin
 from threadkeep.testing.samples import ADA, BOB, MINUTE, answered, asked, key, new, run, settle, texts_of

@@ -12,9 +12,10 @@ from tests.integration.test_llm_vendors import CLAUDE_TEXT, LLAMA_CALL, event, l
 from tests.told import name_of
 from tests.unit.conversion.test_converter import pdf
 from tests.unit.turn.processes import ended
+from threadkeep.hosting import Hosting
 from threadkeep.llm.base import Model
 from threadkeep.llm.langchain import LangChainModel
-from threadkeep.runtime import Hosting, open_conversations
+from threadkeep.runtime import open_conversations
 from threadkeep.testing.openai_answers import says
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 

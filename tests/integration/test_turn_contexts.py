@@ -8,7 +8,8 @@ import threadkeep
 from threadkeep.context.base import Policy, Window
 from threadkeep.conversation.blocks import RankedList
 from threadkeep.conversation.message import Message, Role
-from threadkeep.runtime import Hosting, open_conversations
+from threadkeep.hosting import Hosting
+from threadkeep.runtime import open_conversations
 from threadkeep.store.values import Append
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolOutcome

@@ -11,8 +11,9 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
+from threadkeep.hosting import Hosting
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text
-from threadkeep.runtime import Hosting, open_conversations
+from threadkeep.runtime import open_conversations
 from threadkeep.turn.after_turn import INSTRUCTIONS
 from threadkeep.turn.assistant import Assistant
 

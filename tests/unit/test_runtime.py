@@ -13,8 +13,9 @@ from threadkeep import runtime
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
+from threadkeep.hosting import Hosting
 from threadkeep.llm.script import Call, Reply, Scene, Script
-from threadkeep.runtime import Hosting, open_conversations, open_store, store_path
+from threadkeep.runtime import open_conversations, open_store, store_path
 from threadkeep.store.base import Store
 from threadkeep.store.memory import MemoryStore
 from threadkeep.tools.decorator import tool

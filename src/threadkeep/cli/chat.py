@@ -22,7 +22,8 @@ from threadkeep.conversation.message import Role
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import MCP_PATIENCE, Conversations
 from threadkeep.errors import ThreadkeepError
-from threadkeep.runtime import Hosting, file_limits, open_conversations
+from threadkeep.hosting import Hosting, file_limits
+from threadkeep.runtime import open_conversations
 from threadkeep.settings import Settings
 from threadkeep.turn.assistant import Assistant
 

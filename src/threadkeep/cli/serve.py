@@ -35,8 +35,9 @@ from threadkeep.cli.trust import trusted_settings
 from threadkeep.cli.watchdog import watchdog
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelError, UnknownModel
+from threadkeep.hosting import hosting_of
 from threadkeep.llm.providers import all_with_keys
-from threadkeep.runtime import hosting_of, open_conversations
+from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection, ConnectionLimits, connections_within, tune_garbage_collector
 from threadkeep.server.logs import TurnLog, logging_to

@@ -8,7 +8,8 @@ import asyncio
 
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.errors import InvalidValue
-from threadkeep.runtime import SpoolSettings, drain_spool, list_spool, spool_damage, spool_settings
+from threadkeep.hosting import SpoolSettings, spool_settings
+from threadkeep.runtime import drain_spool, list_spool, spool_damage
 
 
 def add_spool_arguments(parser: argparse.ArgumentParser) -> None:

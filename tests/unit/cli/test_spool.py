@@ -10,7 +10,8 @@ from tests.postgres_server import Urls
 from threadkeep.cli.main import main
 from threadkeep.conversation.message import MessageStatus
 from threadkeep.conversation.turn import TurnState
-from threadkeep.runtime import SpoolSettings, open_spooling_store, open_store
+from threadkeep.hosting import SpoolSettings
+from threadkeep.runtime import open_spooling_store, open_store
 from threadkeep.testing.samples import ADA, MINUTE, new, run, texts_of
 
 

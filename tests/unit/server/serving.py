@@ -8,8 +8,9 @@ import httpx
 from fastapi import FastAPI
 
 from threadkeep.conversations import Conversations
+from threadkeep.hosting import hosting_of
 from threadkeep.llm.base import Model
-from threadkeep.runtime import hosting_of, open_conversations
+from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.metrics import ServerMetrics
 from threadkeep.settings import Settings

@@ -17,7 +17,8 @@ from threadkeep.conversation.message import Usage
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.turn import Failure, Lease, TurnChange, TurnState
 from threadkeep.conversations import Conversations
-from threadkeep.runtime import Hosting, open_conversations
+from threadkeep.hosting import Hosting
+from threadkeep.runtime import open_conversations
 from threadkeep.server.logs import (
     MOST_SAME,
     MOST_WAITING,
