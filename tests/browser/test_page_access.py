@@ -2,6 +2,7 @@
 can be turned down, and every language is written in its own direction."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -33,6 +34,13 @@ MOVING = """() => document.getAnimations().filter((one) => {
     const { duration, iterations } = one.effect.getComputedTiming();
     return one.playState === "running" && (duration > 1 || iterations === Infinity);
 }).map((one) => one.effect.target.outerHTML.slice(0, 100))"""
+WIDE_THINGS = "\n\n".join(
+    (
+        f"$${' + '.join(f'x_{{{number}}}' for number in range(150))}$$",
+        "|".join(f"column{number}" for number in range(40)) + "\n" + "|".join(["---"] * 40),
+        f"```python\nreturn {'a + ' * 200}b\n```",
+    )
+)
 DIRECTIONS = "all => all.map((one) => getComputedStyle(one).direction)"
 
 
@@ -210,6 +218,28 @@ async def test_axe_finds_nothing_at_the_door(new_context: NewContext, serve: Ser
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("alert")).to_be_visible()
     await find_nothing(page, "a key that is wrong")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+async def test_all_that_scrolls_can_be_reached_by_keyboard(
+    new_context: NewContext, stage: Server, api: Api, size: dict[str, Any]
+) -> None:
+    person = Person(await (await new_context(reduced_motion="reduce", **size)).new_page(), stage.url)
+    page, rule = person.page, "scrollable-region-focusable"
+    id = await api.begin(f"Repeat {WIDE_THINGS}", "Show all blocks", "break the lamp")
+    await person.open(id)
+    await expect(person.answers.first.locator(".katex-display")).to_be_visible()
+    await expect(person.answers.first.locator(".hljs-keyword")).to_be_visible()
+    await open_all(page)
+    await find_nothing(page, "a conversation", rule)
+    await person.more("Settings")
+    await expect(page.get_by_test_id("settings").get_by_role("radio").first).to_be_visible()
+    await find_nothing(page, "the settings", rule)
+    exported = await api.client.get(f"/v1/conversations/{id}/export", params={"format": "html"})
+    await page.goto("about:blank")
+    await page.set_content(exported.text)
+    await open_all(page)
+    await find_nothing(page, "the export as HTML, which is also the shared page", rule)
 
 
 async def test_each_answer_is_announced_once_when_it_begins_and_once_when_it_ends(person: Person, api: Api) -> None:

@@ -3,6 +3,7 @@
 // was written.
 
 import { ROOT } from "../router.js";
+import { t } from "../language.js";
 
 const HOME = "../vendor/katex-0.19.1";
 const BLOCK = /^ {0,3}(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])[ \t]*(?:\n+|$)/;
@@ -83,6 +84,13 @@ function katex() {
   return loading;
 }
 
+/** Let a box that scrolls, because a formula may be wider, be reached by keyboard. */
+function letScroll(box) {
+  box.tabIndex = 0;
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", t("formula"));
+}
+
 /** Draw the TeX in a `code` element, in a moment. */
 export async function drawFormula(code) {
   const text = code.textContent;
@@ -95,6 +103,7 @@ export async function drawFormula(code) {
     shown.dir = "ltr";
     code.replaceChildren(shown);
     code.classList.add("tk-math");
+    if (code.dataset.math === "block") letScroll(code);
   } catch {
     loading = window.katex ? loading : undefined; // it is tried again
   }

@@ -447,6 +447,7 @@ export default {
   drawDiagram: "ارسم المخطط",
   hideDiagram: "أخفِ المخطط",
   diagram: "مخطط",
+  formula: "صيغة رياضية",
   cannotDraw: "تعذّر رسم هذا: {why}",
   footnote: "الحاشية {name}",
   footnoteBack: "العودة من الحاشية {name}",

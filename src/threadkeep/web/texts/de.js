@@ -402,6 +402,7 @@ export default {
   drawDiagram: "Diagramm zeichnen",
   hideDiagram: "Diagramm ausblenden",
   diagram: "Diagramm",
+  formula: "Formel",
   cannotDraw: "Das lässt sich nicht zeichnen: {why}",
   footnote: "Fußnote {name}",
   footnoteBack: "Zurück von Fußnote {name}",

@@ -462,6 +462,7 @@ export default {
   drawDiagram: "Draw the diagram",
   hideDiagram: "Hide the diagram",
   diagram: "Diagram",
+  formula: "Formula",
   cannotDraw: "This cannot be drawn: {why}",
   footnote: "Footnote {name}",
   footnoteBack: "Back from footnote {name}",

@@ -399,6 +399,7 @@ export default {
   drawDiagram: "Dibujar el diagrama",
   hideDiagram: "Ocultar el diagrama",
   diagram: "Diagrama",
+  formula: "Fórmula",
   cannotDraw: "No se puede dibujar: {why}",
   footnote: "Nota {name}",
   footnoteBack: "Volver de la nota {name}",

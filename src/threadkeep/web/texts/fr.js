@@ -399,6 +399,7 @@ export default {
   drawDiagram: "Dessiner le diagramme",
   hideDiagram: "Masquer le diagramme",
   diagram: "Diagramme",
+  formula: "Formule",
   cannotDraw: "Impossible à dessiner : {why}",
   footnote: "Note {name}",
   footnoteBack: "Retour de la note {name}",

@@ -396,6 +396,7 @@ export default {
   drawDiagram: "図を描く",
   hideDiagram: "図を隠す",
   diagram: "図",
+  formula: "数式",
   cannotDraw: "描けません: {why}",
   footnote: "脚注 {name}",
   footnoteBack: "脚注 {name} から戻る",
