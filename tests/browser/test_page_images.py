@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import pytest
 from playwright.async_api import Page, Request, Route, expect
 
 from tests.browser.axe import find_nothing
@@ -32,6 +33,7 @@ def host(asked: list[Request]) -> Callable[[Route], Coroutine[Any, Any, None]]:
     return serve
 
 
+@pytest.mark.usefixtures("no_worker")
 async def test_an_image_from_elsewhere_is_loaded_by_a_click_and_no_sooner(page: Page) -> None:
     asked: list[Request] = []
     await page.route(f"{HOST}/**", host(asked))

@@ -1,6 +1,7 @@
 """Signing in and out where keys are asked for, and what happens when a key is taken away from somebody who is there."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -33,9 +34,9 @@ async def sign_in(person: Person, key: str) -> None:
     await person.page.get_by_role("button", name="Sign in").click()
 
 
-async def somebody(new_context: NewContext, server: Server) -> Person:
+async def somebody(new_context: NewContext, server: Server, **options: Any) -> Person:
     """Somebody who has not signed in, in front of the page."""
-    person = Person(await (await new_context()).new_page(), server.url)
+    person = Person(await (await new_context(**options)).new_page(), server.url)
     await person.page.goto(server.url)
     await expect(person.page.get_by_role("heading", name="Sign in to Threadkeep")).to_be_visible()
     return person
@@ -146,7 +147,7 @@ async def test_the_first_screen_notices_that_its_login_has_ended_though_nothing_
 async def test_a_message_of_somebody_whose_key_was_revoked_is_kept_until_there_is_another(
     new_context: NewContext, guarded: Server
 ) -> None:
-    person = await somebody(new_context, guarded)
+    person = await somebody(new_context, guarded, service_workers="block")
     # Never answered: else the page is told before it asks.
     await person.page.context.route("**/v1/events*", lambda route: None)
     await sign_in(person, guarded.key(user="di"))

@@ -74,11 +74,12 @@ async def test_two_tabs_see_an_answer_grow_and_each_other(context: BrowserContex
 
 
 @pytest.mark.parametrize("is_another_device", [False, True])
+@pytest.mark.usefixtures("no_worker")
 async def test_a_message_from_a_stale_view_can_go_on_at_the_end(
     context: BrowserContext, new_context: NewContext, page: Page, server: Server, is_another_device: bool
 ) -> None:
     one = await begun(page, server.url)
-    stale = await held_back(one, await new_context() if is_another_device else context)
+    stale = await held_back(one, await new_context(service_workers="block") if is_another_device else context)
     await one.say("My number is 7")
     await one.shows_what_is_stored()
     await expect(stale.said).to_have_text([FIRST])
@@ -102,7 +103,7 @@ async def test_a_message_from_a_stale_view_can_make_a_branch(
     new_context: NewContext, page: Page, server: Server, catches_up_first: bool
 ) -> None:
     one = await begun(page, server.url)
-    stale = await held_back(one, await new_context())
+    stale = await held_back(one, await new_context(service_workers="block"))
     await one.say("My number is 7")
     before = await one.shows_what_is_stored()
     await stale.say("What do you know about me?")
@@ -125,6 +126,7 @@ async def test_a_message_from_a_stale_view_can_make_a_branch(
     await one.comes_to_show(before)
 
 
+@pytest.mark.usefixtures("no_worker")
 async def test_a_question_to_a_stale_view_waits_for_its_answer(
     context: BrowserContext, page: Page, server: Server
 ) -> None:
