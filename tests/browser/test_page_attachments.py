@@ -207,7 +207,7 @@ async def test_a_hostile_name_is_refused_for_that_file_alone_and_shown_as_what_i
         "photo\u202egnp.exe",
         "<img src=x onerror=alert(1)>.md",
     )
-    no_path, no_control = "The name of a file has at most 255 characters and is no path.", "no control characters."
+    no_path, no_control = "The name of a file has at most 255 characters and is no path.", "no control characters"
     for name in names:
         await give(page, "#composer", "paste", {"name": name, "mimeType": "image/png", "buffer": png(8, 8)})
         if name == names[0]:

@@ -165,7 +165,7 @@ async def test_the_way_back_is_offered_for_half_a_minute(person: Person, api: Ap
 async def test_a_title_without_a_letter_is_none(person: Person, api: Api) -> None:
     id = await api.begin(title="  ")
     await person.open(id)
-    await expect(person.page.locator(f"nav a[href$='{id}']")).to_have_accessible_name("New conversation")
+    await expect(person.page.locator(f"nav a[href$='{id}']")).to_have_accessible_name("New conversation Stage")
 
 
 async def test_the_list_is_filtered_by_title(person: Person, api: Api) -> None:

@@ -31,6 +31,11 @@ def moment_text(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def second_text(moment: datetime) -> str:
+    """Return a moment in whole seconds, for documents that other programs read: some know no fractions."""
+    return moment_text(moment.replace(microsecond=0))
+
+
 def period(text: object) -> timedelta:
     """Return the period that a text such as `90d`, `12h` or `30m` names; `InvalidPeriod` if it names none."""
     found = _PERIOD.fullmatch(text) if isinstance(text, str) else None

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Required, Self, TypedDict, TypeVar
 
 from threadkeep.background import LoopThread
-from threadkeep.conversation.clock import moment_text
+from threadkeep.conversation.clock import second_text
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
@@ -164,7 +164,7 @@ class ConversationStore:
 
 
 def _stored(entry: Entry, message: Message) -> StoredMessage:
-    stored = StoredMessage(role=message.role.value, content=message.content, timestamp=moment_text(entry.created_at))
+    stored = StoredMessage(role=message.role.value, content=message.content, timestamp=second_text(entry.created_at))
     dumped = message.model_dump(mode="json", include={"tool_calls", "blocks"}, exclude_defaults=True)
     if message.tool_result is not None:
         stored["tool_call_id"] = message.tool_result.tool_call_id
@@ -176,6 +176,6 @@ def _listed(conversation: Conversation) -> StoredConversation:
     return StoredConversation(
         session_id=conversation.id,
         title=conversation.title,
-        created_at=moment_text(conversation.created_at),
-        updated_at=moment_text(conversation.updated_at),
+        created_at=second_text(conversation.created_at),
+        updated_at=second_text(conversation.updated_at),
     )

@@ -66,7 +66,7 @@ class Subscription:
         self._nudges: list[Nudge] = []
         self._arrived: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._until = 0.0
+        self._rings_at = self._until = 0.0
 
     def put(self, nudge: Nudge) -> None:
         """Leave a nudge for the reader."""
@@ -93,10 +93,12 @@ class Subscription:
 
     def _set_timer(self) -> None:
         """Wake the reader in time. One timer serves many waits: a timer for each word would cost too much."""
-        if self._timer is not None and self._timer.when() > self._until:
+        if self._timer is not None and self._rings_at > self._until:
             self._timer.cancel()
             self._timer = None
         if self._timer is None:
+            # Noted here because uvloop's handles do not tell it.
+            self._rings_at = self._until
             self._timer = self._loop.call_at(self._until, self._ring)
 
     def _ring(self) -> None:

@@ -275,7 +275,10 @@ def test_the_way_back_names_the_store_without_its_secrets(chat: Chatting) -> Non
     assert f"--resume {run.id} --assistant forecaster:assistant --store sqlite:///other.db\n" in run.err
 
 
-def test_the_way_back_names_the_file_of_settings_that_was_named(chat: Chatting, tmp_path: Path) -> None:
+def test_the_way_back_names_the_file_of_settings_that_was_named(
+    chat: Chatting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THREADKEEP_CONFIG", "")  # the command sets it, and must not leave it to the next test
     (tmp_path / "threadkeep.toml").write_text('model = "demo"')
     run = chat("hi", flags=("--config", "threadkeep.toml"))
     assert f"--resume {run.id} --config threadkeep.toml\n" in run.err

@@ -11,6 +11,8 @@ class QueryText(HttpMiddleware):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         if b"%00" in scope["query_string"] or b"\0" in scope["query_string"]:
-            await problem(400, "invalid_text", "The query of an address holds no NUL.")(scope, receive, send)
+            await problem(400, "invalid_text", "The query of an address has no control characters such as NUL.")(
+                scope, receive, send
+            )
         else:
             await self.app(scope, receive, send)

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from threadkeep.conversation.clock import moment_text
+from threadkeep.conversation.clock import second_text
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Entry, HeadChoice
 from threadkeep.conversation.ids import new_id
@@ -69,8 +69,8 @@ def render(ledger: Ledger) -> bytes:
     lines = (
         "{",
         f'  "session_id": {_quoted(ledger.id)},',
-        f'  "created_at": "{_second(ledger.created_at)}",',
-        f'  "updated_at": "{_second(ledger.updated_at)}",',
+        f'  "created_at": "{second_text(ledger.created_at)}",',
+        f'  "updated_at": "{second_text(ledger.updated_at)}",',
         f'  "messages": [\n{messages}\n  ]' if messages else '  "messages": []',
         "}\n",
     )
@@ -81,13 +81,8 @@ def _render_message(message: ViewMessage) -> str:
     """Return one message as `json.dumps` would write it, which is slow for a long conversation."""
     return (
         f'    {{\n      "role": "{message.role.value}",\n      "content": {_quoted(message.content)},\n'
-        f'      "timestamp": "{_second(message.at)}"\n    }}'
+        f'      "timestamp": "{second_text(message.at)}"\n    }}'
     )
-
-
-def _second(moment: datetime) -> str:
-    """Return a moment in whole seconds: some programs that read these files know no fractions. The journal has them."""
-    return moment_text(moment.replace(microsecond=0))
 
 
 # Reading
