@@ -1,5 +1,6 @@
 """Diagrams: drawn when somebody asks, in a frame that can reach nothing; what is no diagram says so."""
 
+import pytest
 from playwright.async_api import expect
 
 from tests.browser.person import Api, Person
@@ -31,7 +32,8 @@ async def test_a_diagram_is_drawn_when_asked_for_in_a_frame_without_an_origin(pe
     await expect(figure.locator("iframe")).to_have_count(0)
 
 
-async def test_what_is_no_diagram_says_so(person: Person, api: Api) -> None:
-    await person.open(await api.begin(f"Repeat {FENCE.format('graph TD; A --> ')}"))
+@pytest.mark.parametrize("text", ["graph TD; A --> ", "sequenceDiagram\n" + "loop a\n" * 3000])
+async def test_what_is_no_diagram_or_larger_than_anybody_draws_says_so(person: Person, api: Api, text: str) -> None:
+    await person.open(await api.begin(f"Repeat {FENCE.format(text)}"))
     await person.answers.get_by_role("button", name="Draw the diagram").click()
     await expect(person.answers.locator(".tk-diagram")).to_contain_text("This cannot be drawn:")

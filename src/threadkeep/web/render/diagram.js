@@ -5,6 +5,8 @@ import { t } from "../language.js";
 import { ROOT } from "../router.js";
 
 const TALLEST = 4000;
+/** How many characters are drawn: thousands of nodes keep the page busy for longer than anybody waits. */
+const LONGEST = 8000;
 const LIBRARY = `${ROOT}/static/vendor/mermaid-tiny-12.0.0/mermaid.js`;
 
 /** @type {Promise<string> | undefined} */
@@ -41,6 +43,10 @@ function frameOf(text) {
   frame.src = `${ROOT}/static/diagram.html`;
   const isDark = getComputedStyle(document.documentElement).colorScheme === "dark";
   const fail = (why) => (box.textContent = t("cannotDraw", { why: String(why) }));
+  if (text.length > LONGEST) {
+    fail(`${text.length} > ${LONGEST}`);
+    return box;
+  }
   frame.addEventListener("load", () =>
     library().then((code) => frame.contentWindow?.postMessage({ library: code, text, isDark }, "*"), fail),
   );
