@@ -56,8 +56,9 @@ async def test_an_administrator_reads_the_acts_of_the_tenant_in_pages_and_by_wha
         assert [act["action"] for act in (await client.get("/v1/audit", headers=other)).json()["data"]] == [
             "audit.read"
         ]
-        for bad in ({"limit": 0}, {"after": "x"}, {"from": "yesterday"}, {"action": "\x00"}):
+        for bad in ({"limit": 0}, {"after": "x"}, {"from": "yesterday"}):
             assert_problem(await client.get("/v1/audit", params=bad, headers=root), 422, "invalid_request")
+        assert_problem(await client.get("/v1/audit", params={"action": "\x00"}, headers=root), 400, "invalid_text")
         for bad in ({"to": "0001-01-01T00:00:00+23:59"}, {"from": "9999-12-31T23:59:59-23:59"}):
             assert_problem(await client.get("/v1/audit", params=bad, headers=root), 400, "invalid_value")
 

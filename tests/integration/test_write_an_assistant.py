@@ -37,7 +37,7 @@ def test_the_program_has_about_twenty_lines() -> None:
 
 def test_the_files_that_the_page_points_to_are_there() -> None:
     text = (ROOT / DOCUMENT).read_text(encoding="utf-8")
-    targets = [part.partition(")")[0] for part in text.split("](")[1:]]
+    targets = [part.partition(")")[0].partition("#")[0] for part in text.split("](")[1:]]
     assert targets
     assert [target for target in targets if not (ROOT / DOCUMENT).parent.joinpath(target).exists()] == []
 
