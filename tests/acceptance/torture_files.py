@@ -72,7 +72,7 @@ NAMES = (
 )
 INLINE = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif", "image/heic", "audio/")
 PAGES = {"text/html", "image/svg+xml", "application/xml", "text/xml", "application/xhtml+xml", "text/javascript"}
-CODES = {"invalid_part", "empty_file", "file_too_large"}
+CODES = {"invalid_part", "invalid_text", "empty_file", "file_too_large"}
 MOST = 4096
 
 
