@@ -66,14 +66,15 @@ def tabled(block: Table) -> Grid:
 
 def charted(block: Chart) -> Grid:
     """Return the numbers of a chart: a row for each place on the x axis, a column for each series."""
-    series = series_of(block)
+    series = _series(block)
     places = dict.fromkeys(place for one in series for place in one.values)
     rows = ((place, *(_number_text(one.values.get(place)) for one in series)) for place in places)
-    columns = (field_text(block, "unit"), *(one.name for one in series))
+    names = (_with_unit(one.name, given.get("unit")) for one, given in zip(series, block.series, strict=True))
+    columns = (field_text(block, "unit"), *names)
     return Grid(title=field_text(block, "title"), columns=columns, rows=tuple(rows), named=True)
 
 
-def series_of(block: Chart) -> tuple[Series, ...]:
+def _series(block: Chart) -> tuple[Series, ...]:
     """Return what a chart draws: `points` of x and y, or `values` beside the chart's labels."""
     given = (block.model_extra or {}).get("labels")
     labels = [cell_text(label) for label in given] if isinstance(given, list) else []
@@ -81,6 +82,10 @@ def series_of(block: Chart) -> tuple[Series, ...]:
         Series(cell_text(one.get("name") or one.get("label")) or f"Series {place}", _values(one, labels))
         for place, one in enumerate(block.series, start=1)
     )
+
+
+def _with_unit(name: str, unit: object) -> str:
+    return f"{name} ({cell_text(unit)})" if unit else name
 
 
 def field_text(block: Block, name: str) -> str:

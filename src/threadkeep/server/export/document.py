@@ -1,4 +1,4 @@
-"""A branch as a self-contained HTML file: messages with their Markdown drawn, blocks as tables and drawings.
+"""A branch as a self-contained HTML file: messages with their Markdown drawn, blocks as tables.
 
 The file has its own policy, which allows its one style sheet and embedded images only: nothing that a person, a model
 or a tool said runs or loads anything, wherever the file is opened.
@@ -16,9 +16,8 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.parts import Attachment, CitationPart, Part, Reasoning
-from threadkeep.server.export.charts import CHART_STYLE, chart_svg
 from threadkeep.server.export.text import json_text, prose, safe, verbatim
-from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, series_of, tabled
+from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, tabled
 from threadkeep.text.markdown import NO_IMAGES, UNTITLED, BlocksOnce
 
 STYLE = """
@@ -39,14 +38,13 @@ pre { font-size: .85rem; margin: .5rem 0; }
 code { font-size: .9em; }
 h3, h4, h5, h6 { font-size: 1.05rem; margin: 1rem 0 .5rem; }
 table { display: block; overflow-x: auto; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption, figcaption { font-weight: bold; text-align: start; padding: .25rem 0; }
+caption { font-weight: bold; text-align: start; padding: .25rem 0; }
 td, th { border: 1px solid #8886; padding: .2rem .5rem; text-align: start; vertical-align: top; }
 [align=right] { text-align: right; } [align=center] { text-align: center; }
 figure, table { margin: .75rem 0; }
 img { max-width: 100%; max-height: 40rem; }
 blockquote { margin: .25rem 0 .75rem; padding-inline-start: .75rem; border-inline-start: 3px solid #8886; }
 """
-STYLE += CHART_STYLE
 _HASH = b64encode(sha256(STYLE.encode()).digest()).decode()
 _RULES = f"default-src 'none'; img-src data:; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'"
 POLICY = f"{_RULES}; frame-ancestors 'none'; sandbox"
@@ -156,7 +154,7 @@ def _block(block: Block) -> str:
         case Table():
             return _table(tabled(block))
         case Chart() if (grid := charted(block)).rows:
-            return _chart(block, grid)
+            return _table(grid)
         case Citation():
             return _citation(block)
         case _:
@@ -173,18 +171,6 @@ def _table(grid: Grid) -> str:
 def _row(row: tuple[str, ...], named: bool) -> str:
     name = f'<th scope="row" dir="auto">{safe(row[0])}</th>' if named else ""
     return name + "".join(f'<td dir="auto">{safe(text)}</td>' for text in row[int(named) :])
-
-
-def _chart(block: Chart, grid: Grid) -> str:
-    title = f'<figcaption dir="auto">{safe(grid.title)}</figcaption>\n' if grid.title else ""
-    numbers = f"<details><summary>Numbers</summary>{_table(grid)}</details>"
-    return f"<figure>\n{title}{chart_svg(block.chart, series_of(block), _unit(block))}\n{numbers}\n</figure>"
-
-
-def _unit(block: Chart) -> str:
-    """Return the unit that all values of a chart have; nothing where they differ."""
-    units = dict.fromkeys(str(one["unit"]) for one in block.series if one.get("unit"))
-    return next(iter(units), field_text(block, "unit")) if len(units) < 2 else ""
 
 
 def _citation(block: Citation) -> str:

@@ -13,9 +13,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
 from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.server.export.charts import chart_svg
 from threadkeep.server.export.document import POLICY, STYLE, HtmlWriter
-from threadkeep.text.grids import Series
 
 AT = datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
 HOSTILE = [
@@ -34,13 +32,11 @@ HOSTILE = [
     "> " * 100 + "<script>deep</script>",
 ]
 TAGS = {"html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "article", "time", "div", "pre"} | {
-    *("details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
-    *("blockquote", "svg", "g", "line", "text", "rect", "polyline", "path"),
+    *("details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "blockquote"),
     *("a", "br", "code", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "s", "strong", "ul"),
 }
 ATTRIBUTES = {"title", "lang", "charset", "http-equiv", "content", "name", "class", "dir", "datetime", "scope"} | {
-    *("viewbox", "role", "aria-label", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "points", "text-anchor"),
-    *("d", "fill-rule", "align", "href", "rel", "start", "tabindex"),
+    *("align", "href", "rel", "start", "tabindex"),
 }
 
 
@@ -180,44 +176,25 @@ def test_a_comparison_names_its_rows() -> None:
     assert '<th scope="row" dir="auto">size</th><td dir="auto">1</td><td dir="auto">2</td>' in text
 
 
-@pytest.mark.parametrize(("kind", "mark"), [("line", "polyline"), ("stacked bar", "rect")])
-def test_a_chart_is_drawn_and_its_numbers_are_there_to_be_read(kind: str, mark: str) -> None:
-    series = [{"name": "x", "points": [["Jan", 1], ["Feb", 3]]}, {"name": "y", "values": [2]}]
-    page = Page(_blocks(made("chart", chart=kind, series=series, title="Growth")))
-    assert {"svg", mark, "figcaption"} <= page.tags
-    assert "Numbers" in page.text
+def test_the_numbers_of_a_chart_are_a_table_with_their_units() -> None:
+    series = [{"name": "x", "points": [["Jan", 1], ["Feb", 3]], "unit": "EUR"}, {"name": "y", "values": [2]}]
+    page = Page(_blocks(made("chart", chart="line", series=series, title="Growth", unit="month")))
+    assert {"table", "caption"} <= page.tags
+    assert "Growth" in page.text
+    assert "monthx (EUR)y" in page.text
     assert "Feb3" in page.text
 
 
-@pytest.mark.parametrize(
-    "values", [[1], [0, 0], [5e-324, 0], [1.7e308, -1.7e308], [-3, -2], [10**400, 7], [1e-9, 1e9], list(range(900))]
-)
-def test_a_chart_of_any_numbers_can_be_drawn(values: list[float]) -> None:
-    for kind in ("line", "bar", "pie"):
-        text = _blocks(Chart(chart=kind, series=[{"name": "x", "values": values}]))
-        assert "<svg" in text
-        assert "nan" not in text
-        assert "inf" not in text.replace("infinity", "")
-
-
-def test_parts_of_a_whole_are_a_ring_and_the_smallest_are_one() -> None:
-    values = {"part a": 40, "part b": 25, "part c": 15, "part d": 8, "part e": 6, "part f": 3, "part g": 3, "part h": 0}
-    block = made("chart", chart="pie", series=[{"name": "x", "points": [list(each) for each in values.items()]}])
-    text = _blocks(block)
-    assert text.count("<path") == 6
-    assert 'aria-label="part a 40%, part b 25%, part c 15%, part d 8%, part e 6%, 2 others 6%"' in text
-    assert "part g3" in Page(text).text
-
-
-@pytest.mark.parametrize("values", [[3, -1], [0, 0]])
-def test_what_is_no_whole_is_drawn_as_bars(values: list[float]) -> None:
-    tags = Page(_blocks(Chart(chart="donut", series=[{"name": "x", "values": values}]))).tags
-    assert "rect" in tags
-    assert "path" not in tags
+@pytest.mark.parametrize("values", [[1], [5e-324, 0], [1.7e308, -1.7e308], [10**400, 7], list(range(900))])
+def test_a_chart_of_any_numbers_can_be_shown(values: list[float]) -> None:
+    text = _blocks(Chart(chart="line", series=[{"name": "x", "values": values}]))
+    assert "<table" in text
+    assert "nan" not in text
+    assert "inf" not in text.replace("infinity", "")
 
 
 def test_a_chart_without_numbers_is_its_json() -> None:
-    assert "svg" not in Page(_blocks(Chart(chart="line", series=[{"name": "x"}]))).tags
+    assert "table" not in Page(_blocks(Chart(chart="line", series=[{"name": "x"}]))).tags
 
 
 def test_a_citation_says_where_to_look_and_makes_no_link() -> None:
@@ -248,9 +225,3 @@ def test_what_a_tool_showed_stands_there_and_not_in_the_answer_too() -> None:
     text = _page(asked, result, answer, asked, result, answer)
     assert [text.count(word) for word in ("Sunny.", "Cloudy.")] == [2, 2]
     assert text.index("Sunny.") < text.index("Well:") < text.index("Cloudy.")
-
-
-def test_a_long_unit_stands_once_above_the_numbers_of_a_chart() -> None:
-    revenue = [Series("revenue", {"2024": 10.0, "2025": 30.0})]
-    assert chart_svg("line", revenue, "billion dollars").count("billion dollars") == 1
-    assert chart_svg("line", revenue, "%").count(" %</text>") > 1
