@@ -307,7 +307,7 @@ from threadkeep.tools.mcp import McpServer
 from threadkeep.tools.mcp.servers import McpServers
 
 async def main():
-    script = f"sleep 1000 & echo $! > {sys.argv[1]}.new; mv {sys.argv[1]}.new {sys.argv[1]}; cat"
+    script = f"{sys.argv[2]} sleep 1000 & echo $! > {sys.argv[1]}.new; mv {sys.argv[1]}.new {sys.argv[1]}; cat"
     async with McpServers({"wrapped": McpServer(command="/bin/sh", args=("-c", script))}):
         await asyncio.Event().wait()
 
@@ -315,9 +315,13 @@ asyncio.run(main())
 """
 
 
-async def test_after_a_kill_of_ours_nothing_that_a_server_started_is_left(tmp_path: Path) -> None:
+WAYS = ["env", pytest.param("setsid", marks=pytest.mark.skipif(sys.platform != "linux", reason="no subreaper"))]
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_after_a_kill_of_ours_nothing_that_a_server_started_is_left(tmp_path: Path, way: str) -> None:
     started = tmp_path / "pid"
-    with subprocess.Popen([sys.executable, "-c", KEEPER, str(started)]) as ours:
+    with subprocess.Popen([sys.executable, "-c", KEEPER, str(started), way]) as ours:
         await eventually(started.exists)
         grandchild = int(started.read_text())
         os.kill(grandchild, 0)
@@ -325,9 +329,10 @@ async def test_after_a_kill_of_ours_nothing_that_a_server_started_is_left(tmp_pa
     await eventually(lambda: has_ended(grandchild))
 
 
-async def test_what_a_server_started_ends_with_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", WAYS)
+async def test_what_a_server_started_ends_with_it(tmp_path: Path, way: str) -> None:
     started = tmp_path / "pid"
-    script = f"sleep 1000 & echo $! > {started}.new; mv {started}.new {started}; cat"
+    script = f"{way} sleep 1000 & echo $! > {started}.new; mv {started}.new {started}; cat"
     async with McpServers({"wrapped": McpServer(command="/bin/sh", args=("-c", script))}, QUICK):
         await eventually(started.exists)
         grandchild = int(started.read_text())

@@ -35,8 +35,8 @@ class Spooled(Shown):
 
 
 class UnreachedPart(Shown):
-    """For how many tenants background work fails while it goes on for the others, since when, and what the database
-    said, which names its machine that is away."""
+    """For how many tenants background work fails while it goes on for the others, since when, and the code of the last
+    error: the log has what the database said, which names its machines."""
 
     tenants: int
     since: datetime

@@ -20,7 +20,7 @@ TOLD_FOR = timedelta(minutes=1)
 
 
 class UnreachedTenants(NamedTuple):
-    """For how many tenants background work fails, since when, and what the database said last."""
+    """For how many tenants background work fails, since when, and the code of the last error."""
 
     tenants: int
     since: datetime
@@ -56,7 +56,7 @@ class Unreached:
         failures = self._failures.values()
         tenants = {tenant for _, tenant in self._failures}
         last = max(failures, key=lambda each: each.last)
-        return UnreachedTenants(len(tenants), min(each.since for each in failures), str(last.error))
+        return UnreachedTenants(len(tenants), min(each.since for each in failures), last.error.code)
 
     async def each(
         self, job: str, items: Iterable[ItemT], work: Callable[[ItemT], Awaitable[T]], of: Callable[[ItemT], str] = str

@@ -39,7 +39,7 @@ async def test_a_tenant_that_cannot_be_reached_is_left_out_and_told_of_once(capl
     for _ in range(3):
         assert await unreached.each("a job", TENANTS, database.work) == ["A", "C"]
         clock.advance(AGAIN_AFTER.total_seconds())
-    assert unreached.state == UnreachedTenants(1, began, "worker-2 is away.")
+    assert unreached.state == UnreachedTenants(1, began, "store_unavailable")
     assert database.asked.count("b") == 3
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     database.away.clear()
@@ -72,7 +72,7 @@ async def test_one_that_failed_is_not_tried_again_at_once_but_by_another_job() -
     assert unreached.state.tenants == 2
     unreached.keep("a job", {"b"})
     unreached.keep("another", set())
-    assert unreached.state == UnreachedTenants(1, clock(), "worker-2 is away.")
+    assert unreached.state == UnreachedTenants(1, clock(), "store_unavailable")
 
 
 async def test_one_damaged_conversation_does_not_keep_its_neighbours_waiting() -> None:
@@ -82,7 +82,7 @@ async def test_one_damaged_conversation_does_not_keep_its_neighbours_waiting() -
     for _ in range(2):
         done = await unreached.each("a job", ("a1", "a2", "b1"), database.work, lambda item: item[0])
         assert done == ["A2", "B1"]
-    assert unreached.state == UnreachedTenants(1, clock(), "A conversation is damaged.")
+    assert unreached.state == UnreachedTenants(1, clock(), "store_corrupt")
 
 
 async def test_when_an_outage_has_ended_only_damage_is_told_of_and_everything_is_tried_again() -> None:
@@ -92,7 +92,7 @@ async def test_when_an_outage_has_ended_only_damage_is_told_of_and_everything_is
     await unreached.each("a job", TENANTS, database.work)
     database.away.pop("a")
     unreached.forget_outage()
-    assert unreached.state == UnreachedTenants(1, clock(), "A conversation is damaged.")
+    assert unreached.state == UnreachedTenants(1, clock(), "store_corrupt")
     assert await unreached.each("a job", TENANTS, database.work) == ["A", "C"]
 
 

@@ -1,9 +1,11 @@
 """Starts a tool server and ends it together with everything that it started: `python watcher.py COMMAND ARGUMENT …`.
 
 The server inherits standard input and output. When it ends, or when nobody holds the other end of its standard input
-any more (we closed it, or were killed), its whole process group is ended. Imports nothing of Threadkeep.
+any more (we closed it, or were killed), its whole process group is ended, and on Linux also what has left that group.
+Imports nothing of Threadkeep.
 """
 
+import ctypes
 import os
 import select
 import signal
@@ -12,13 +14,19 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 
 GRACE_SECONDS = 2.0
 """How long a server may take to end by itself after its input has ended, and again after it was told to end."""
 
+PR_SET_CHILD_SUBREAPER = 36
+"""On Linux: whoever loses its parent below this process becomes a child of it."""
+
 
 def watch(command: list[str]) -> None:
     """Run a command until it ends, or until a while after its standard input has ended."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         server = subprocess.Popen(command, start_new_session=True)  # noqa: S603 - the settings name it
     except OSError as error:
@@ -31,6 +39,10 @@ def watch(command: list[str]) -> None:
     threading.Thread(target=_end_after_input, args=(server.pid,), daemon=True).start()
     server.wait()
     end_group(server.pid)
+    while left := children():
+        for child in left:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
 
 
 def _end_after_input(group: int) -> None:
@@ -51,6 +63,16 @@ def end_group(group: int) -> None:
                 os.killpg(group, 0)
             time.sleep(0.01)
         os.killpg(group, signal.SIGKILL)
+
+
+def children() -> list[int]:
+    """Return the processes whose parent this one is, where `/proc` tells."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            parent = status.read_text(errors="replace").rpartition(") ")[2].split()[1]
+            found += [int(status.parent.name)] if parent == str(os.getpid()) else []
+    return found
 
 
 if __name__ == "__main__":
