@@ -38,6 +38,7 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m bench.house --check
 	$(BIN)/oxfmt --check src/threadkeep/web tests/unit/web
 	$(BIN)/oxlint src/threadkeep/web tests/unit/web
 	$(BIN)/node $(NPM)/node_modules/typescript/bin/tsc
