@@ -62,7 +62,7 @@ def members(module: str, name: str) -> list[ast.stmt]:
     """Return what a class offers: methods and attributes without an underscore."""
     public = []
     for node in class_of(module, name).body:
-        called = getattr(node, "name", None) or getattr(getattr(node, "target", None), "id", "_")
+        called: str = getattr(node, "name", "") or getattr(getattr(node, "target", None), "id", "_")
         public += [] if called.startswith("_") else [node]
     return public
 
