@@ -1,6 +1,8 @@
 """Fixtures that every test may ask for by name. A test that asks for `store` runs on every backend."""
 
 import os
+import tomllib
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,15 @@ pytest_plugins = ["tests.postgres_server", "tests.watching"]
 
 settings.register_profile("threadkeep", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("threadkeep")
+
+
+def pytest_configure() -> None:
+    """End at once where entry points were added since this environment was set up: rings would seem to be missing."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {(group, name) for group, points in project["entry-points"].items() for name in points}
+    installed = {(point.group, point.name) for point in distribution("threadkeep").entry_points}
+    if missing := sorted(declared - installed):
+        raise pytest.UsageError(f"The entry points {missing} are not installed: pip install --no-deps -e .")
 
 
 @pytest.fixture(params=BACKENDS)

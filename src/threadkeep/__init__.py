@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from threadkeep.conversation_handle import ConversationHandle, TurnHandle, TurnOutcome
     from threadkeep.conversations import Conversations
     from threadkeep.errors import ThreadkeepError
-    from threadkeep.integrations.conversation_store import ConversationStore
     from threadkeep.llm.base import ModelOptions
     from threadkeep.runtime import open  # noqa: A004
     from threadkeep.store.base import Store
@@ -60,7 +59,6 @@ __all__ = [
     "CallDecided",
     "Conversation",
     "ConversationHandle",
-    "ConversationStore",
     "ConversationUpdated",
     "Conversations",
     "Cursor",
@@ -103,7 +101,6 @@ _HOMES = {
     "CallDecided": "conversation.events",
     "Conversation": "conversation.conversation",
     "ConversationHandle": "conversation_handle",
-    "ConversationStore": "integrations.conversation_store",
     "ConversationUpdated": "conversation.events",
     "Conversations": "conversations",
     "Cursor": "conversation.cursor",
@@ -141,7 +138,13 @@ _HOMES = {
 }
 
 
+_NAMES = "threadkeep.names"
+"""The entry points by which packages around the core add names here; `__all__` has only those that are always there."""
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'threadkeep' has no attribute {name!r}")
-    return getattr(import_module(f"threadkeep.{_HOMES[name]}"), name)
+    if name in _HOMES:
+        return getattr(import_module(f"threadkeep.{_HOMES[name]}"), name)
+    for point in () if name.startswith("_") else import_module("threadkeep.rings").offered(_NAMES, name):
+        return point.load()
+    raise AttributeError(f"module 'threadkeep' has no attribute {name!r}, and no installed package adds it")

@@ -371,7 +371,7 @@ class EmbeddingFailed(RetrievalError, code="embedding_failed"):
 
 
 class PackageMissing(RetrievalError, code="package_missing"):
-    """A package that retrieval needs is not installed."""
+    """A package that is needed here is not installed."""
 
 
 class StoreError(ThreadkeepError, code="store_error"):

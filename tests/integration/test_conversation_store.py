@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from tests.backends import url_of
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import ConversationNotFound
-from threadkeep.integrations.conversation_store import ConversationStore
+from threadkeep_integrations.conversation_store import ConversationStore
 
 CALL = {"id": "call_1", "name": "find", "args": {"price": 500}}
 

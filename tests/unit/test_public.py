@@ -6,6 +6,8 @@ import sys
 import pytest
 
 import threadkeep
+from threadkeep import rings
+from threadkeep_integrations.conversation_store import ConversationStore
 
 
 def test_the_public_names_are_listed_in_order() -> None:
@@ -16,6 +18,16 @@ def test_the_public_names_are_listed_in_order() -> None:
 @pytest.mark.parametrize("name", threadkeep.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(threadkeep, name).__name__ == name
+
+
+def test_a_package_around_the_core_may_add_a_name() -> None:
+    assert threadkeep.ConversationStore is ConversationStore
+
+
+def test_a_name_whose_package_is_missing_is_no_attribute(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rings, "entry_points", lambda group, name: ())
+    with pytest.raises(AttributeError, match="no installed package adds it"):
+        threadkeep.ConversationStore  # noqa: B018
 
 
 def test_a_name_that_is_not_there_is_named_in_the_error() -> None:

@@ -10,6 +10,10 @@ from threadkeep.errors import EmbeddingFailed, PackageMissing
 from threadkeep.llm.loading import check_allowed
 from threadkeep.llm.providers import pip_line
 from threadkeep.retrieval.embeddings import NAME, Embeddings, WordLlamaEmbeddings
+from threadkeep.rings import load
+
+EMBEDDINGS = "threadkeep.embeddings"
+"""The entry points by which packages offer embeddings: `langchain` makes those of any provider from their name."""
 
 
 def load_embeddings(name: str, environment: Mapping[str, str] | None = None) -> Embeddings:
@@ -22,17 +26,12 @@ def load_embeddings(name: str, environment: Mapping[str, str] | None = None) -> 
             f"There are no embeddings {name!r}: write wordllama, or provider:model such as ollama:nomic-embed-text."
         )
     check_allowed(provider, os.environ if environment is None else environment)
-    return _langchain(name, provider)
+    return _from_ring(name, provider)
 
 
-def _langchain(name: str, provider: str) -> Embeddings:
+def _from_ring(name: str, provider: str) -> Embeddings:
     try:
-        from langchain.embeddings import init_embeddings  # noqa: PLC0415 - an optional package, slow to import
-
-        from threadkeep.retrieval.langchain import LangChainEmbeddings  # noqa: PLC0415
-
-        return LangChainEmbeddings(init_embeddings(name), name)
-    except ImportError:
+        found: Embeddings = load(EMBEDDINGS, "langchain", name)(name)
+        return found
+    except PackageMissing:
         raise PackageMissing(f"{name} needs a package: {pip_line(provider)}") from None
-    except Exception as error:
-        raise EmbeddingFailed(f"{name} cannot be used: {' '.join(str(error).split())[:300]}") from None

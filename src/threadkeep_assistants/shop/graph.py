@@ -18,8 +18,6 @@ from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
 
 from threadkeep.conversation.blocks import Citation
-from threadkeep.graphs.chat_model import call_message
-from threadkeep.graphs.graph_agent import GraphAgent, GraphContext
 from threadkeep.retrieval.base import Document, Query, Retriever, Rewrite, fits
 from threadkeep.retrieval.hybrid import HybridIndex
 from threadkeep.routing.router import Router
@@ -27,6 +25,8 @@ from threadkeep.text.notes import note
 from threadkeep.turn.lookup import Lookup
 from threadkeep_assistants.shop.catalogue import Product, brands, kind_words, named_in, products
 from threadkeep_assistants.shop.question import UNREADABLE, Meaning, Question, meaning
+from threadkeep_integrations.graphs.chat_model import call_message
+from threadkeep_integrations.graphs.graph_agent import GraphAgent, GraphContext
 
 FOUND = 5
 MOST = 100

@@ -12,7 +12,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from threadkeep.errors import EmbeddingFailed, InvalidLimit, RetrievalError
 from threadkeep.retrieval.base import Document, Filter, Query, fits
 from threadkeep.retrieval.hybrid import HybridIndex
-from threadkeep.retrieval.langchain import LangChainEmbeddings, LangChainRetriever, LangChainVectorStore
+from threadkeep_integrations.retrieval import LangChainEmbeddings, LangChainRetriever, LangChainVectorStore
 
 PHONES = [
     TheirDocument(id="a55", page_content="Samsung phone", metadata={"title": "Galaxy", "price": 449, "tags": ["x"]}),

@@ -18,13 +18,13 @@ from threadkeep.conversation.blocks import Citation
 from threadkeep.conversation.events import Event
 from threadkeep.conversation.message import Message
 from threadkeep.errors import InvalidValue, ModelUnavailable
-from threadkeep.graphs.chat_model import KeptChatModel, call_message
-from threadkeep.graphs.graph_agent import GraphAgent, GraphContext
 from threadkeep.llm.base import Model, ModelOptions, Reasoned, Text
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.decorator import FunctionTool, tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
+from threadkeep_integrations.graphs.chat_model import KeptChatModel, call_message
+from threadkeep_integrations.graphs.graph_agent import GraphAgent, GraphContext
 
 
 class State(TypedDict, total=False):

@@ -20,7 +20,7 @@ from threadkeep.errors import (
     ThreadkeepError,
     UnknownRole,
 )
-from threadkeep.integrations.conversation_store import ConversationStore
+from threadkeep_integrations.conversation_store import ConversationStore
 
 SHOP = "sess_20250101_120000_abc12345"
 ASKED = {"role": "user", "content": "Phones under $500?", "timestamp": "2025-01-01T12:00:00Z"}

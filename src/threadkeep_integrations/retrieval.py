@@ -12,7 +12,7 @@ from langchain_core.embeddings import Embeddings as TheirEmbeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
-from threadkeep.errors import EmbeddingFailed, RetrievalError
+from threadkeep.errors import EmbeddingFailed, PackageMissing, RetrievalError
 from threadkeep.retrieval.base import Filter, Passage, Query, Retriever, fits
 from threadkeep.retrieval.checks import check_query
 from threadkeep.retrieval.embeddings import Embeddings, Vector
@@ -50,6 +50,18 @@ class LangChainEmbeddings(Embeddings):
             return await self._embeddings.aembed_query(text)
         except Exception as error:
             raise EmbeddingFailed(_blame(self._name, error)) from error
+
+
+def load_embeddings(name: str) -> LangChainEmbeddings:
+    """Return the embeddings of a provider, `provider:model`; PackageMissing if its package is not installed."""
+    try:
+        from langchain.embeddings import init_embeddings
+
+        return LangChainEmbeddings(init_embeddings(name), name)
+    except ImportError as error:
+        raise PackageMissing(str(error)) from None
+    except Exception as error:
+        raise EmbeddingFailed(f"{name} cannot be used: {' '.join(str(error).split())[:300]}") from None
 
 
 class LangChainRetriever(Retriever):

@@ -1,0 +1,42 @@
+"""What packages around the core bring along: found by entry points, and told in a sentence where it is missing."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from threadkeep import rings
+from threadkeep.errors import PackageMissing
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
+    """What is installed, as long as this test lasts: nothing but what is added to it."""
+    points: list[EntryPoint] = []
+
+    def entry_points(*, group: str, name: str | None = None) -> list[EntryPoint]:
+        return [point for point in points if point.group == group and name in (None, point.name)]
+
+    monkeypatch.setattr(rings, "entry_points", entry_points)
+    return points
+
+
+def test_what_a_package_offers_is_loaded_by_its_name(offered: list[EntryPoint]) -> None:
+    offered.append(EntryPoint("root", "math:sqrt", "numbers"))
+    assert rings.load("numbers", "root", "the root")(9) == 3
+
+
+def test_what_is_offered_is_told_in_the_order_of_the_names(offered: list[EntryPoint]) -> None:
+    offered += [EntryPoint(name, "math:pi", "numbers") for name in ("pi", "e")]
+    offered.append(EntryPoint("a", "math:pi", "letters"))
+    assert [point.name for point in rings.offered("numbers")] == ["e", "pi"]
+
+
+def test_what_no_package_offers_is_named(offered: list[EntryPoint]) -> None:
+    with pytest.raises(PackageMissing, match=r"No installed package offers the root \(entry point root in numbers\)"):
+        rings.load("numbers", "root", "the root")
+
+
+def test_a_package_that_lacks_one_that_it_needs_names_it(offered: list[EntryPoint]) -> None:
+    offered.append(EntryPoint("root", "no_such_package.roots:root", "numbers"))
+    with pytest.raises(PackageMissing, match="the root cannot be loaded: No module named 'no_such_package'"):
+        rings.load("numbers", "root", "the root")
