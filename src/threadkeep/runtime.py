@@ -68,7 +68,7 @@ async def open_store(
 async def _open_store(url: str, clock: Clock, ids: IdSource, max_bytes: int) -> Store:
     match _scheme(url):
         case "memory":
-            from threadkeep.store.memory import MemoryStore
+            from threadkeep.store.sqlite.memory import MemoryStore
 
             return MemoryStore(clock, ids, max_bytes)
         case "sqlite":

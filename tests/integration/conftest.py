@@ -17,8 +17,8 @@ from threadkeep.testing.stores import OpenAnother
 from threadkeep.turn import follow
 
 LANES = ("sqlite", "everything-sqlite", "everything-postgresql")
-TURNS_RUN_ON = ("memory", "sqlite", "postgresql")
-"""Files are left out: they are the ledgers of memory, kept on a disk."""
+TURNS_RUN_ON = ("sqlite", "postgresql")
+"""Memory and files are left out: they are the SQLite store, and the conformance suite runs on them."""
 
 TALK_TO_PROVIDERS = ("test_llm_openai", "test_llm_vendors", "test_turn_providers")
 

@@ -18,7 +18,7 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.runtime import attachments_of, open_store
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
-from threadkeep.store.memory import MemoryStore
+from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, EVE, new, say

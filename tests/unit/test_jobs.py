@@ -22,8 +22,8 @@ from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import PRUNED, Act, Head
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.files.store import FilesStore
-from threadkeep.store.memory import MemoryStore
 from threadkeep.store.postgres.store import PostgresStore
+from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock

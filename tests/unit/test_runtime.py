@@ -17,7 +17,7 @@ from threadkeep.hosting import Hosting
 from threadkeep.llm.script import Call, Reply, Scene, Script
 from threadkeep.runtime import open_conversations, open_store, store_path
 from threadkeep.store.base import Store
-from threadkeep.store.memory import MemoryStore
+from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant

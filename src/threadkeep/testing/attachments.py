@@ -4,7 +4,7 @@ from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import new_id
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES
-from threadkeep.store.memory import MemoryStore
+from threadkeep.store.sqlite.memory import MemoryStore
 
 
 class MemoryAttachments(Attachments):

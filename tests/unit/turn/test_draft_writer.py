@@ -11,7 +11,7 @@ from threadkeep.conversation.turn import Lease
 from threadkeep.errors import ContentTooLarge, LeaseLost, ThreadkeepError
 from threadkeep.runtime import open_store
 from threadkeep.store.base import MAX_BYTES, Store
-from threadkeep.store.memory import MemoryStore
+from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.testing.samples import ADA, new, running
 from threadkeep.turn.draft_writer import MOST_UNWRITTEN, DraftWriter
 from threadkeep.turn.local_bus import Nudge, Subscription

@@ -11,7 +11,7 @@ from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import ContextTooLong, ModelRefused, StoreUnavailable
 from threadkeep.llm.base import Stopped
 from threadkeep.store.base import MAX_BYTES
-from threadkeep.store.memory import MemoryStore
+from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.store.values import Append, Appended
 from threadkeep.testing.samples import texts_of
 from threadkeep.testing.scripted_model import ScriptedModel, says

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from threadkeep.store.audit import START, AuditLog, Head, Row, Wanted, chained
-from threadkeep.store.sqlite.writer import Writer
+from threadkeep.store.sqlite.writer import Transactions
 from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
 
 _COLUMNS = ", ".join(Row._fields)
@@ -14,7 +14,7 @@ _TENANT = "tenant = (SELECT key FROM tenant WHERE name = ?)"
 class SqliteAudit(AuditLog):
     """The acts in one file."""
 
-    def __init__(self, writer: Writer, reading: Database) -> None:
+    def __init__(self, writer: Transactions, reading: Database) -> None:
         super().__init__(bytes(reading.value("SELECT value FROM secret")))
         self._writer = writer
         self._reading = reading

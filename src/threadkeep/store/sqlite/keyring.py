@@ -11,7 +11,7 @@ from threadkeep.store.audit import Recorded
 from threadkeep.store.codec import microseconds, moment
 from threadkeep.store.keyring import MOST_LOGINS, KeyRing
 from threadkeep.store.sqlite.audit import add_act
-from threadkeep.store.sqlite.writer import Writer
+from threadkeep.store.sqlite.writer import Transactions
 from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ _LOGINS = (
 class SqliteKeyRing(KeyRing):
     """The keys in one file."""
 
-    def __init__(self, writer: Writer, reading: Database) -> None:
+    def __init__(self, writer: Transactions, reading: Database) -> None:
         self._writer = writer
         self._reading = reading
 

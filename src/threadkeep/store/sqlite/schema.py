@@ -26,11 +26,22 @@ def pending(connection: Database) -> list[str]:
     return [name for _, name, _ in _missing(connection, migrations())]
 
 
+def register_functions(connection: Database) -> None:
+    """Give a connection that writes the functions that its statements use."""
+    register(connection)
+    connection.create_scalar_function("title_words", _title_words, 1, deterministic=True)
+
+
+def make(connection: Database) -> None:
+    """Make all tables in an empty database in memory."""
+    register_functions(connection)
+    _apply(connection, migrations())
+
+
 def apply(connection: Database) -> list[str]:
     """Apply what is missing, one starter at a time; refuse a file of a newer release or of another program."""
     known = migrations()
-    register(connection)
-    connection.create_scalar_function("title_words", _title_words, 1, deterministic=True)
+    register_functions(connection)
     with translating_sqlite_errors(connection):
         if connection.pragma("user_version") == known[-1][0] and connection.pragma("application_id") == APPLICATION:
             return []

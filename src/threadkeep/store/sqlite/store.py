@@ -36,7 +36,7 @@ from threadkeep.store.sqlite.opening import open_file
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.removal import LoggedUses, Remover
 from threadkeep.store.sqlite.scrub import scrub
-from threadkeep.store.sqlite.writer import Writer
+from threadkeep.store.sqlite.writer import Transactions, Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
 from threadkeep.store.sqlite_files import SqliteFiles
@@ -50,21 +50,29 @@ logger = logging.getLogger(__name__)
 class SqliteStore(EmbeddedStore):
     """Conversations in one SQLite file."""
 
+    files: SqliteFiles
+
     def __init__(self, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         super().__init__(clock, ids, max_bytes)
         self._path = path
         connection, _ = open_file(path)
-        self._log = LogWriter(Reader(connection), clock)
-        self._remover = Remover(self._log)
-        self.writer = Writer(connection, self._log.begin, self._log.forget)
-        self._reader = Reader(connect(path))
+        log = LogWriter(Reader(connection), clock)
+        writer = Writer(connection, log.begin, log.forget)
+        self._wire(log, writer, Reader(connect(path)))
         self._searcher = Reader(connect(path))
-        self.keyring = SqliteKeyRing(self.writer, self._reader.db)
-        self.audit = SqliteAudit(self.writer, self._reader.db)
-        self.files = SqliteFiles(self._run_on_files, LoggedUses(), self._scrub)
         self._searching = asyncio.Lock()
-        self._health = HealthCheck(path, self.writer)
-        self.maintenance = Maintenance(self.writer, self._log)
+        self._health = HealthCheck(path, writer)
+        self.maintenance = Maintenance(writer, log)
+
+    def _wire(self, log: LogWriter, writer: Transactions, reader: Reader) -> None:
+        """Write and read through these."""
+        self._log = log
+        self._remover = Remover(log)
+        self.writer = writer
+        self._reader = reader
+        self.keyring = SqliteKeyRing(writer, reader.db)
+        self.audit = SqliteAudit(writer, reader.db)
+        self.files = SqliteFiles(self._run_on_files, LoggedUses(), self._scrub)
         self._closed = False
 
     @classmethod
@@ -149,24 +157,17 @@ class SqliteStore(EmbeddedStore):
     # Across conversations
 
     async def _search(self, asked: Search) -> HitPage:
-        def look() -> HitPage:
-            with translating_sqlite_errors(self._searcher.db), self._searcher.snapshot():
-                return hit_page(asked, search.search(self._searcher, asked))
-
-        async with self._searching:
-            return await asyncio.to_thread(look)
+        return await self._look(lambda reader: hit_page(asked, search.search(reader, asked)))
 
     async def _related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], path: Sequence[Run], limit: int
     ) -> list[Related]:
-        def look() -> list[Related]:
-            with translating_sqlite_errors(self._searcher.db), self._searcher.snapshot():
-                log = self._searcher.log(scope, conversation)
-                found = relate(search.related(self._searcher, log.key, words, path[0].last), path, limit)
-                return [Related(entry, found[entry.seq]) for entry in log.at(list(found))]
+        def look(reader: Reader) -> list[Related]:
+            log = reader.log(scope, conversation)
+            found = relate(search.related(reader, log.key, words, path[0].last), path, limit)
+            return [Related(entry, found[entry.seq]) for entry in log.at(list(found))]
 
-        async with self._searching:
-            return await asyncio.to_thread(look)
+        return await self._look(look)
 
     async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
         with self._snapshot():
@@ -190,6 +191,16 @@ class SqliteStore(EmbeddedStore):
         with self._snapshot():
             return read(self._reader.log(scope, conversation))
 
+    async def _look(self, look: Callable[[Reader], T]) -> T:
+        """Read what may be much, as of one moment, in a thread."""
+
+        def work() -> T:
+            with translating_sqlite_errors(self._searcher.db), self._searcher.snapshot():
+                return look(self._searcher)
+
+        async with self._searching:
+            return await asyncio.to_thread(work)
+
     @contextmanager
     def _snapshot(self) -> Iterator[None]:
         """Read as of one moment."""
@@ -203,7 +214,7 @@ class SqliteStore(EmbeddedStore):
             answer = await self.writer.run(
                 lambda: self._log.write(scope, conversation, verb, self.caps), patient=verb.patient
             )
-        self.maintenance.note_write()
+        await self._follow()
         return answer
 
     async def _run_on_files(self, work: Callable[[Database], T], *, writes: bool = True) -> T:
@@ -214,5 +225,9 @@ class SqliteStore(EmbeddedStore):
 
     async def _run(self, work: Callable[[], T]) -> T:
         result = await self.writer.run(work)
-        self.maintenance.note_write()
+        await self._follow()
         return result
+
+    async def _follow(self) -> None:
+        """Something was written: let follow what is derived from it."""
+        self.maintenance.note_write()

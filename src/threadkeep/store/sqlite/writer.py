@@ -9,6 +9,7 @@ holds the file, it is made in a thread beside it.
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar, cast
@@ -61,8 +62,25 @@ class _Job(NamedTuple):
     patient: bool
 
 
-class Writer:
-    """Runs work inside transactions of one connection, many at a time, and answers when the commit is on disk.
+class Transactions(ABC):
+    """Runs work inside transactions of one connection."""
+
+    connection: Database
+
+    @abstractmethod
+    async def run(self, work: Callable[[], T], *, patient: bool = False) -> T:
+        """Do the work in a transaction, maybe with others'; return its result once durable, or raise its error.
+
+        Who is patient would rather share a commit than have one at once.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Finish what was accepted, then close the connection."""
+
+
+class Writer(Transactions):
+    """Groups the work of many callers, and answers when the commit is on disk.
 
     `begun` is called at the beginning of each transaction; `undone` after one was rolled back, so that nothing that was
     read in it is remembered.
@@ -89,10 +107,6 @@ class Writer:
         self._closed = False
 
     async def run(self, work: Callable[[], T], *, patient: bool = False) -> T:
-        """Do the work in a transaction, maybe with others'; return its result once durable, or raise its error.
-
-        Who is patient would rather share a commit than have one at once.
-        """
         if self._closed:
             raise StoreUnavailable("The store is closed.")
         if self._is_alone(patient):
@@ -106,7 +120,6 @@ class Writer:
         return result
 
     async def close(self) -> None:
-        """Finish what was accepted, then close the connection."""
         self._closed = True
         while self._jobs or self._flushing or self._in_thread:
             await (asyncio.wait([self._in_thread]) if self._in_thread else asyncio.sleep(0))

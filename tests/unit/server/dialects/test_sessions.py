@@ -10,7 +10,7 @@ from threadkeep.conversation.entry import Update
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import ModelRefused, StoreUnavailable
 from threadkeep.settings import DialectSettings, Settings
-from threadkeep.store.memory import MemoryStore
+from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.testing.scripted_model import says, wants
 from threadkeep.turn.assistant import Assistant
 
