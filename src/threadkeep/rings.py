@@ -8,6 +8,11 @@ from typing import Any
 
 from threadkeep.errors import PackageMissing
 
+PROTOCOLS = "threadkeep.protocols"
+"""The entry points by which packages offer protocols: each makes a router of conversations and settings."""
+EMBEDDINGS = "threadkeep.embeddings"
+"""The entry points by which packages offer embeddings: `langchain` makes those of any provider from their name."""
+
 
 def offered(group: str, name: str | None = None) -> list[EntryPoint]:
     """Return what installed packages offer in a group, or under one name of it, in the order of the names."""

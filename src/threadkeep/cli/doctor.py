@@ -28,6 +28,7 @@ from threadkeep.cli.trust import trusted_settings
 from threadkeep.errors import StoreNotMigrated, StoreTooNew, ThreadkeepError
 from threadkeep.llm.choice import choose_model
 from threadkeep.llm.loading import load_model
+from threadkeep.rings import PROTOCOLS, offered
 from threadkeep.runtime import open_store, pending_migrations, set_log_aside, spool_damage, store_path
 from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.settings import Settings
@@ -238,8 +239,12 @@ async def check_assistants(settings: Settings) -> AsyncIterator[Finding]:
     yield Finding(Grade.OK, "assistants", ", ".join(known))
     if missing := missing_assistants(known):
         yield Finding(Grade.WARN, "assistants", f"{', '.join(missing)} cannot be loaded", f"if you want them, {EXTRA}")
+    protocols = {point.name for point in offered(PROTOCOLS)}
     for dialect, name in settings.dialects:
-        if name not in known:
+        if dialect not in protocols:
+            text = f"no installed package offers the dialect {dialect}; its addresses are not served"
+            yield Finding(Grade.WARN, "dialects", text, "install Threadkeep whole, if older clients use it")
+        elif name not in known:
             text = f"{name}, which is to answer in the dialect {dialect}, is not there; {next(iter(known))} answers"
             yield Finding(Grade.WARN, "dialects", text, "correct [dialects] in threadkeep.toml, or install it")
 

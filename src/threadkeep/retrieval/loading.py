@@ -10,10 +10,7 @@ from threadkeep.errors import EmbeddingFailed, PackageMissing
 from threadkeep.llm.loading import check_allowed
 from threadkeep.llm.providers import pip_line
 from threadkeep.retrieval.embeddings import NAME, Embeddings, WordLlamaEmbeddings
-from threadkeep.rings import load
-
-EMBEDDINGS = "threadkeep.embeddings"
-"""The entry points by which packages offer embeddings: `langchain` makes those of any provider from their name."""
+from threadkeep.rings import EMBEDDINGS, load
 
 
 def load_embeddings(name: str, environment: Mapping[str, str] | None = None) -> Embeddings:

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from tests.unit.server.dialects.serving import serving
+from tests.unit.threadkeep_protocols.dialects.serving import serving
 from threadkeep.testing.scripted_model import says
 
 WAYS = {

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.unit.server.dialects.serving import Served, assert_problem, serving
+from tests.unit.threadkeep_protocols.dialects.serving import Served, assert_problem, serving
 from threadkeep.conversation.export import parse_export
 from threadkeep.conversation.message import Message
 from threadkeep.server.export.document import POLICY

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from tests.told import name_of
-from tests.unit.server.dialects.serving import assert_problem, events_in, names_and_data, serving
 from tests.unit.server.serving import served, until
+from tests.unit.threadkeep_protocols.dialects.serving import assert_problem, events_in, names_and_data, serving
 from threadkeep.conversation.message import Role
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.llm.base import Text
-from threadkeep.server.dialects.stateless import Asides, Said, trimmed
 from threadkeep.settings import Settings
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.testing.scripted_model import ScriptedModel, says
+from threadkeep_protocols.dialects.stateless import Asides, Said, trimmed
 
 PATH = "/v1/chat/query/stream"
 HISTORY = [{"role": "user", "content": "Who gains?"}, {"role": "assistant", "content": "Banks."}]

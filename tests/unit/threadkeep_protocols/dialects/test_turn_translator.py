@@ -20,7 +20,7 @@ from threadkeep.conversation.events import (
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Failure, TurnState
-from threadkeep.server.dialects.chat_stream import TurnTranslator
+from threadkeep_protocols.dialects.chat_stream import TurnTranslator
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

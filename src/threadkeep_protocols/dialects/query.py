@@ -4,8 +4,9 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from threadkeep.conversations import Conversations
-from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, Reply
 from threadkeep.server.requests import SentText
+from threadkeep.settings import Settings
+from threadkeep_protocols.dialects.exchange import Asking, Calling, DialectBody, Exchange, Reply
 
 
 class QueryBody(DialectBody):
@@ -15,8 +16,8 @@ class QueryBody(DialectBody):
     session_id: str | None = Field(default=None, examples=[None])
 
 
-def query_routes(conversations: Conversations, assistant: str) -> APIRouter:
-    router, exchange = APIRouter(tags=["dialect: query"]), Exchange(conversations, assistant)
+def query_routes(conversations: Conversations, settings: Settings) -> APIRouter:
+    router, exchange = APIRouter(tags=["dialect: query"]), Exchange(conversations, settings.dialects.query)
 
     @router.post("/chat", response_model=Reply, summary="Ask and wait for the answer")
     async def chat(caller: Calling, body: QueryBody) -> Response:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.server.dialects.serving import HELPER, OTHER, assert_problem, serving
+from tests.unit.threadkeep_protocols.dialects.serving import HELPER, OTHER, assert_problem, serving
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Update
 from threadkeep.conversation.scope import LOCAL, Scope

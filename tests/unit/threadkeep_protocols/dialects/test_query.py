@@ -1,6 +1,6 @@
 """Queries: `POST /chat` with `query` and `session_id` (R-E9), and what is made here in the other dialects."""
 
-from tests.unit.server.dialects.serving import OTHER, assert_problem, serving
+from tests.unit.threadkeep_protocols.dialects.serving import OTHER, assert_problem, serving
 from threadkeep.testing.scripted_model import says
 from threadkeep.turn.assistant import Assistant
 

@@ -25,7 +25,6 @@ from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, TurnNotFound
 from threadkeep.runtime import open_store
-from threadkeep.server.dialects.exchange import Caller, Calling, DialectBody, Exchange, undone_if_refused
 from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Actor
 from threadkeep.server.limits import Limited
@@ -37,6 +36,7 @@ from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.sse import stream
 from threadkeep.settings import Settings
 from threadkeep.store.base import Store
+from threadkeep_protocols.dialects.exchange import Caller, Calling, DialectBody, Exchange, undone_if_refused
 
 logger = logging.getLogger(__name__)
 

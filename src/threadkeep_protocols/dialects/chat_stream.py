@@ -31,8 +31,6 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
-from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, find, status_of
-from threadkeep.server.dialects.form import body_reader, described
 from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
@@ -40,7 +38,10 @@ from threadkeep.server.requests import SentText
 from threadkeep.server.responses import Shown
 from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.sse import DialectEvent, stream
+from threadkeep.settings import Settings
 from threadkeep.store.base import MAX_LIMIT
+from threadkeep_protocols.dialects.exchange import Asking, Calling, DialectBody, Exchange, find, status_of
+from threadkeep_protocols.dialects.form import body_reader, described
 
 Told = list[tuple[str, dict[str, Any]]]
 
@@ -127,8 +128,8 @@ class Accepted(Shown):
 Sent = Annotated[StreamedChatBody, Depends(body_reader(StreamedChatBody))]
 
 
-def chat_routes(conversations: Conversations, assistant: str) -> APIRouter:
-    router, exchange = APIRouter(tags=["dialect: chat and stream"]), Exchange(conversations, assistant)
+def chat_routes(conversations: Conversations, settings: Settings) -> APIRouter:
+    router, exchange = APIRouter(tags=["dialect: chat and stream"]), Exchange(conversations, settings.dialects.chat)
 
     @router.post(
         "/api/chat", openapi_extra=described(StreamedChatBody), summary="Send a message; its answer is streamed"

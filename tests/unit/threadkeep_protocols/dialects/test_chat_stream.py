@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.told import name_of
-from tests.unit.server.dialects.serving import Served, assert_problem, events_in, names_and_data, serving
+from tests.unit.threadkeep_protocols.dialects.serving import Served, assert_problem, events_in, names_and_data, serving
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.errors import ModelRefused
 from threadkeep.llm.base import Text

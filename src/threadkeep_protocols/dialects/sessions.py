@@ -14,7 +14,14 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound
-from threadkeep.server.dialects.exchange import (
+from threadkeep.server.idempotency_header import replay_headers
+from threadkeep.server.identity.guards import Who
+from threadkeep.server.limits import room_for_export
+from threadkeep.server.list_cursors import ListCursors
+from threadkeep.server.requests import SentText, Title, canonical_body
+from threadkeep.server.responses import Shown
+from threadkeep.settings import Settings
+from threadkeep_protocols.dialects.exchange import (
     Asking,
     Calling,
     DialectBody,
@@ -23,12 +30,6 @@ from threadkeep.server.dialects.exchange import (
     UsedTool,
     find,
 )
-from threadkeep.server.idempotency_header import replay_headers
-from threadkeep.server.identity.guards import Who
-from threadkeep.server.limits import room_for_export
-from threadkeep.server.list_cursors import ListCursors
-from threadkeep.server.requests import SentText, Title, canonical_body
-from threadkeep.server.responses import Shown
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most; the next ones are behind `Link`.")]
 
@@ -129,9 +130,9 @@ async def _after(begun: Iterable[str], rest: AsyncIterator[str]) -> AsyncIterato
         yield piece
 
 
-def session_routes(conversations: Conversations, assistant: str) -> APIRouter:
+def session_routes(conversations: Conversations, settings: Settings) -> APIRouter:
     router, cursors = APIRouter(prefix="/api/v1", tags=["dialect: sessions"]), ListCursors(conversations.keyring)
-    exchange, sessions = Exchange(conversations, assistant), Sessions(conversations)
+    exchange, sessions = Exchange(conversations, settings.dialects.sessions), Sessions(conversations)
 
     @router.post("/chat", response_model=Reply, summary="Send a message and wait for the answer")
     async def chat(caller: Calling, body: ChatBody) -> Response:
