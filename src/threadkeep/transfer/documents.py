@@ -1,28 +1,23 @@
-"""JSON of any size, value by value: the elements of a list, the lines of a file, or one document.
+"""JSON of any size, value by value: the elements of a list, values that follow each other (as lines do), or one.
 
-Only one element is in memory at a time. Its end is found, and its values are counted, before it is parsed: a value
-costs far more than its bytes, and others wait while it is made. What is no JSON ends the reading of a list, because
-nobody knows where the next element would begin; of lines, each stands for itself.
+Only one element is in memory at a time, and its bytes, its values and its depth are counted while it is read: a value
+costs far more than its bytes, and others wait while it is made. What is no JSON ends the reading, because nobody knows
+where the next element would begin.
 """
 
-import json
-import re
 from collections.abc import Iterator
+from contextlib import suppress
+from decimal import Decimal
 from typing import Any, NamedTuple, Protocol
 
-from pydantic_core import from_json
+import ijson
 
 from threadkeep.errors import ImportDamaged, ImportTooLarge, InvalidInput, TooDeep, UnknownFormat
 from threadkeep.transfer.portable import Problem
 
 MAX_DEPTH = 900
-_PLAIN_DEPTH = 150
-"""How deep JSON may be for the parser that needs least memory."""
 _CHUNK = 64 * 1024
-_SPACE = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
-_SIGN = re.compile(rb'["\[\]{},]')
-_TEXT = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 
 
 class Bounds(NamedTuple):
@@ -50,51 +45,100 @@ class Readable(Protocol):
         """Return the next line."""
 
 
-class Scan:
-    """Follows JSON that comes in pieces, without parsing it; refuses what is too deep or has too many values."""
+class _Source:
+    """A file of which one element may have so many bytes; `taken` counts those of the element that is read."""
+
+    def __init__(self, file: Readable, most: int) -> None:
+        self._file = file
+        self._most = most
+        self._is_begun = False
+        self.is_blank = True
+        self.taken = 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        if not self._is_begun:
+            self._is_begun, data = True, data.removeprefix(_BOM)
+        self.is_blank = self.is_blank and not data.strip()
+        self.taken += len(data)
+        if self.taken > self._most + _CHUNK:
+            raise ImportTooLarge(f"A conversation has at most {self._most} bytes; as JSON Lines of ours, more.")
+        return data
+
+
+class _Builder:
+    """Makes one list or object of what the parser tells; refuses what is too deep or has too many values."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self.depth = self.deepest = self.values = self._at = 0
-        self._is_text = False
+        self._values = 0
+        self._open: list[dict[str, Any] | list[Any]] = []
+        self._names: list[str] = []
+        self._known: dict[str, str] = {}
+        self.whole: Any = None
 
-    def end(self, data: bytes | bytearray) -> int:
-        """Return where the list or object ends that `data` begins with; 0 if more is needed."""
-        while True:
-            if self._is_text:
-                self._at = _end_of_text(data, self._at)
-                if data[self._at : self._at + 1] != b'"':
-                    return 0
-                self._at += 1
-                self._is_text = False
-            found = _SIGN.search(data, self._at)
-            if found is None:
-                self._at = len(data)
-                return 0
-            self._at = found.end()
-            if self._take(found[0]):
-                return self._at
+    def add(self, event: str, value: Any) -> bool:
+        """Take what the parser tells next; return whether the value is whole."""
+        if event == "map_key":
+            # One name is one text, however often it stands there.
+            self._names[-1] = self._known.setdefault(value, value)
+            return False
+        if event in ("end_map", "end_array"):
+            self._open.pop()
+            self._names.pop()
+            return not self._open
+        self._values += 1
+        if self._values > self._most:
+            raise ImportTooLarge(f"A conversation has at most {self._most} values.")
+        if event in ("start_map", "start_array"):
+            self._begin({} if event == "start_map" else [])
+        elif not self._open:
+            raise UnknownFormat
+        else:
+            self._put(float(value) if isinstance(value, Decimal) else value)
+        return False
 
-    def _take(self, sign: bytes) -> bool:
-        """Take a sign between texts; return whether all is closed."""
-        self._is_text = sign == b'"'
-        if sign in b"[{,":
-            self.values += 1
-            if self.values > self._most:
-                raise ImportTooLarge(f"A conversation has at most {self._most} values.")
-        if sign in b"[{":
-            self.depth += 1
-            self.deepest = max(self.depth, self.deepest)
-            if self.depth > MAX_DEPTH:
-                raise TooDeep
-        elif sign in b"]}":
-            self.depth -= 1
-        return self.depth <= 0
+    def _begin(self, value: dict[str, Any] | list[Any]) -> None:
+        if self._open:
+            self._put(value)
+        else:
+            self.whole = value
+        self._open.append(value)
+        self._names.append("")
+        if len(self._open) > MAX_DEPTH:
+            raise TooDeep
+
+    def _put(self, value: Any) -> None:
+        last = self._open[-1]
+        if isinstance(last, list):
+            last.append(value)
+        else:
+            last[self._names[-1]] = value
 
 
-def _end_of_text(data: bytes | bytearray, at: int) -> int:
-    found = _TEXT.match(data, at)
-    return found.end() if found else at
+def _values(file: Readable, bounds: Bounds) -> Iterator[Any]:
+    source, builder = _Source(file, bounds.element), _Builder(bounds.values)
+    is_list: bool | None = None
+    try:
+        for event, value in ijson.basic_parse(source, buf_size=_CHUNK, multiple_values=True):
+            if is_list is None and (is_list := event == "start_array"):
+                continue
+            if is_list and event == "end_array" and builder.whole is None:
+                return
+            if builder.add(event, value):
+                yield builder.whole
+                source.taken, builder = 0, _Builder(bounds.values)
+    except (ijson.JSONError, ValueError):
+        if not source.is_blank:
+            raise ImportDamaged("This is no JSON, or it was cut off.") from None
+
+
+def check_values(line: bytes, most: int) -> None:
+    """Refuse JSON with more values; what is no JSON is for the parser to tell."""
+    builder = _Builder(most)
+    with suppress(ijson.JSONError, ValueError, UnknownFormat):
+        for event, value in ijson.basic_parse(line):
+            builder.add(event, value)
 
 
 def values_at_most(data: bytes) -> int:
@@ -102,76 +146,12 @@ def values_at_most(data: bytes) -> int:
     return sum(data.count(sign) for sign in (b",", b"[", b"{"))
 
 
-def parsed(data: bytes | bytearray, depth: int) -> Any:
-    """Return a JSON value whose values and depth were counted."""
-    if depth < _PLAIN_DEPTH:
-        try:
-            return from_json(bytes(data))
-        except ValueError:  # the other parser takes more, and says where it is wrong
-            pass
-    try:
-        return json.loads(data)
-    except RecursionError:
-        raise TooDeep from None
-    except ValueError as error:
-        raise ImportDamaged(f"This is no JSON: {str(error)[:100]}.") from None
-
-
-class Document:
-    """The JSON in a file, as much of it as is needed."""
-
-    def __init__(self, file: Readable, bounds: Bounds) -> None:
-        self._file = file
-        self._bounds = bounds
-        self._data = bytearray(file.read(_CHUNK)).removeprefix(_BOM)
-        self._is_ended = not self._data
-
-    def _more(self) -> None:
-        if len(self._data) > self._bounds.element:
-            raise ImportTooLarge(
-                f"A conversation has at most {self._bounds.element} bytes; as JSON Lines of ours, more."
-            )
-        data = self._file.read(_CHUNK)
-        self._is_ended = not data
-        self._data += data
-
-    def skip(self, signs: bytes) -> bytes:
-        """Drop these at the beginning; return the first that is another, or nothing at the end."""
-        while True:
-            self._data = self._data.lstrip(signs)
-            if self._data or self._is_ended:
-                return bytes(self._data[:1])
-            self._more()
-
-    def drop(self) -> None:
-        """Drop the first sign."""
-        del self._data[:1]
-
-    def value(self, first: bytes) -> Any:
-        """Return the list or object at the beginning, and drop it."""
-        if first not in b"[{":
-            raise UnknownFormat if first in b'"-0123456789tfn' else ImportDamaged("This is no JSON.")
-        scan = Scan(self._bounds.values)
-        while not (end := scan.end(self._data)):
-            if self._is_ended:
-                raise ImportDamaged("This is no JSON, or it was cut off.")
-            self._more()
-        element, self._data = self._data[:end], self._data[end:]
-        return parsed(element, scan.deepest)
-
-
 def elements(file: Readable, name: str, bounds: Bounds) -> Iterator[tuple[str, Any] | Problem]:
     """Yield the elements of a list, or values that follow each other (as lines do), each with its place."""
-    number = 0
+    number = 1
     try:
-        document = Document(file, bounds)
-        is_list = document.skip(_SPACE) == b"["
-        if is_list:
-            document.drop()
-        while (first := document.skip(_SPACE + b"," if is_list else _SPACE)) and not (is_list and first == b"]"):
+        for value in _values(file, bounds):
+            yield f"{name}, element {number}", value
             number += 1
-            yield f"{name}, element {number}", document.value(first)
-        if is_list and not first:
-            raise ImportDamaged("The list was cut off.")
     except InvalidInput as error:
-        yield Problem.of(f"{name}, element {max(number, 1)}", error)
+        yield Problem.of(f"{name}, element {number}", error)

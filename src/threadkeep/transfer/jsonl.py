@@ -16,7 +16,7 @@ from threadkeep.conversation.export import entry_json
 from threadkeep.conversation.parts import Attachment
 from threadkeep.errors import ImportDamaged, ImportTooLarge, InvalidInput, TooDeep, UnknownFormat
 from threadkeep.store.file_tables import attached_files, attached_parts
-from threadkeep.transfer.documents import WIDE, Bounds, Readable, Scan, values_at_most
+from threadkeep.transfer.documents import WIDE, Bounds, Readable, check_values, values_at_most
 from threadkeep.transfer.files import FileLine, Opened, PortableFile
 from threadkeep.transfer.portable import COST, Header, LogCheck, Portable, Problem, Spool, to_entry, validated
 
@@ -150,7 +150,7 @@ class JsonlReader:
         if len(raw) > self._bounds.element:
             raise ImportTooLarge("A line is longer than any that we write.")
         if values_at_most(raw) > self._bounds.values:
-            Scan(self._bounds.values).end(raw)
+            check_values(raw, self._bounds.values)
         return raw or None
 
     def _take(self, kind: str, value: Any, raw: bytes) -> Portable | None:
