@@ -8,10 +8,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from threadkeep.administration import Administration
 from threadkeep.background import supervised
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.idempotency import IdempotencyKey
@@ -36,23 +36,19 @@ from threadkeep.jobs import (
 )
 from threadkeep.llm.base import Model, ModelOptions
 from threadkeep.llm.choice import Choice
-from threadkeep.retention.erasure import Erasure
-from threadkeep.retention.holds import Holds
 from threadkeep.retention.rules import Retention
-from threadkeep.retention.run import RetentionRunner
 from threadkeep.store.attachments import Attachments, FileLimits
-from threadkeep.store.audit import AuditLog, act_now
 from threadkeep.store.base import Store
-from threadkeep.store.file_tables import FileUsage
-from threadkeep.store.keyring import KeyRing
 from threadkeep.store.shares import find_share
 from threadkeep.store.unreached import UnreachedTenants
-from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order, Outage, Statistics
+from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order, Outage
+from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.transfer.exporter import Selection
-from threadkeep.transfer.importer import Importer, OwnImporter
-from threadkeep.transfer.moving import export_archive, export_lines, finetune_lines
+from threadkeep.transfer.importer import OwnImporter
+from threadkeep.transfer.jsonl import Written
+from threadkeep.transfer.moving import BranchWriter, Format, export
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.attached import Attachable, attached
 from threadkeep.turn.local_bus import list_topic
@@ -68,8 +64,7 @@ class Conversations:
     """Keeps conversations and answers in them. Close it, or use it in `async with`.
 
     `assistants` are those that answer, by name; `model_choice` is the default model and why it was chosen; `mcp` are
-    the MCP servers whose tools they use. `holds` are the legal holds of tenants; `retention` runs the rules of tenants,
-    or those of this process where a tenant has none; `erasure` erases people.
+    the MCP servers whose tools they use; `admin` is what administrators and operators do.
     """
 
     def __init__(
@@ -86,16 +81,9 @@ class Conversations:
         self.assistants = assistants
         self.model_choice = model_choice
         self.mcp = mcp
-        self.holds = Holds(self._store, self._deps.clock, self._deps.ids)
-        self.retention = RetentionRunner(self._store, retention or Retention(), self._deps.clock, self._deps.ids)
-        self._store.on_read = self.retention.note_read
-        self.erasure = Erasure(
-            self._store,
-            self._deps.attachments,
-            self._deps.clock,
-            runner.stop_here,
-            [assistant.erase for assistant in assistants.values() if assistant.erase is not None],
-        )
+        erase = [assistant.erase for assistant in assistants.values() if assistant.erase is not None]
+        self.admin = Administration(runner, retention or Retention(), erase)
+        self._store.on_read = self.admin.retention.note_read
         self._jobs: list[asyncio.Task[None]] = []
         self._bridge: asyncio.Task[None] | None = None
 
@@ -175,20 +163,23 @@ class Conversations:
 
     # In bulk
 
-    def export(self, selection: Selection, form: str) -> AsyncIterator[str | bytes]:
-        """Yield a selection as `jsonl`, `zip` or `finetune`."""
-        files = self._deps.attachments
-        exports: dict[str, Callable[..., AsyncIterator[str | bytes]]] = {
-            "jsonl": partial(export_lines, attachments=files),
-            "zip": partial(export_archive, attachments=files),
-            "finetune": finetune_lines,
-        }
-        return exports[form](self._store, selection, lambda done: None)
+    def export(
+        self,
+        selection: Selection,
+        form: str,
+        *,
+        progress: Callable[[int], None] = lambda done: None,
+        begun: Written | None = None,
+        writer: Callable[[Conversation], BranchWriter] = MarkdownWriter,
+    ) -> AsyncIterator[str | bytes]:
+        """Yield a selection in a `Format`, as JSON Lines the rest of what was begun; `progress` is told how many
+        entries are done. As Markdown or HTML, a `writer` shows the current branches: of one conversation a page, of
+        many an archive."""
+        return export(self._store, self._deps.attachments, selection, Format(form), progress, begun, writer)
 
-    def importer(self, scope: Scope, *, keep_users: bool = False) -> Importer:
-        """Return an importer of conversations for a user, or for the users of the tenant that they name."""
-        kind = Importer if keep_users else OwnImporter
-        return kind(self._store, scope, keep_users=keep_users, attachments=self._deps.attachments)
+    def importer(self, scope: Scope) -> OwnImporter:
+        """Return an importer of conversations for a user."""
+        return OwnImporter(self._store, scope, attachments=self._deps.attachments)
 
     @property
     def files(self) -> Attachments:
@@ -206,54 +197,6 @@ class Conversations:
     async def attach(self, file: Attachable, *, scope: Scope = LOCAL) -> Attachment:
         """Keep a file (a path, or a name and bytes) and return it as a part to send; unsent, it goes after a day."""
         return await attached(self._deps, scope, file)
-
-    # For administrators of a tenant
-
-    @checked
-    async def list_tenant(
-        self, tenant: str, *, limit: int = 20, after: str | None = None, **filters: Any
-    ) -> ConversationPage:
-        """Return a page of the conversations of all users of a tenant; `filters` as for `list`."""
-        return await self._store.list_tenant(tenant, ListFilter(**filters), limit=limit, after=after)
-
-    async def tenants(self) -> tuple[str, ...]:
-        """Return every tenant that may have conversations. For the operator of the store."""
-        return await self._store.tenants()
-
-    @checked
-    async def read_for_admin(self, tenant: str, conversation: str) -> ConversationHandle:
-        """Return a handle for an administrator, to read a conversation of any user of the tenant. The access is in the
-        audit log when this returns."""
-        scope = await self._store.owner(tenant, conversation)
-        await self.record(tenant, "conversation.read", f"conversation:{conversation}")
-        return self.at(scope, conversation)
-
-    async def users(self, tenant: str) -> tuple[str, ...]:
-        """Return the users of a tenant who have at least one conversation."""
-        return await self._store.users(tenant)
-
-    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
-        """Return how much a tenant, or one user of it, has stored."""
-        return await self._store.statistics(tenant, user=user)
-
-    async def file_usage(self, tenant: str, *, user: str | None = None) -> FileUsage:
-        """Return how many files a tenant, or one user of it, has, and how many bytes they take."""
-        files = self._deps.attachments
-        return FileUsage(0, 0) if files is None else await files.usage(tenant, user)
-
-    @property
-    def keyring(self) -> KeyRing:
-        """The API keys of those who may come in."""
-        return self._store.keyring
-
-    @property
-    def audit(self) -> AuditLog:
-        """Who did what."""
-        return self._store.audit
-
-    async def record(self, tenant: str, action: str, concerned: str, **details: Any) -> None:
-        """Add an act of the present caller to the audit log (see `store/audit.py`): ids, counts and codes only."""
-        await self._store.audit.append(tenant, act_now(self._deps.clock, action, concerned, **details))
 
     # Who answers
 
@@ -338,7 +281,7 @@ class Conversations:
         self._jobs = [
             _background_task("recovering turns", lambda: self._recover(recover_every)),
             _background_task("purging what was deleted", lambda: purge_deleted(self._store, self._deps.attachments)),
-            _background_task("finishing erasures", lambda: finish_erasures(self.erasure)),
+            _background_task("finishing erasures", lambda: finish_erasures(self.admin.erasure)),
             _background_task("keeping the audit log", lambda: keep_audit(self._store, audit_days)),
             _background_task("releasing idle conversations", lambda: release_idle(self._store, session_timeout)),
         ]
@@ -347,7 +290,7 @@ class Conversations:
                 _background_task("removing unused files", lambda: remove_unused_files(files, self._store.unreached))
             )
         if obey_retention:
-            self._jobs.append(_background_task("retention", lambda: obey_daily(self.retention)))
+            self._jobs.append(_background_task("retention", lambda: obey_daily(self.admin.retention)))
         if channel := self._store.notify_channel():
             bridge = NotifyBridge(self._store.bus, channel, self._runner.changed_elsewhere)
             self._bridge = _background_task("telling other processes", bridge.run)

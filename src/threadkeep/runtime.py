@@ -31,6 +31,7 @@ from threadkeep.store.caps import Caps
 from threadkeep.store.chunks import open_chunks
 from threadkeep.tools.mcp import McpServer
 from threadkeep.tools.mcp.servers import McpServers
+from threadkeep.transfer.files import UNLIMITED
 from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.after_turn import after_turn
 from threadkeep.turn.assistant import Assistant
@@ -256,7 +257,7 @@ async def open_unanswered(
     published = PublishingStore(await open_store(store) if isinstance(store, str) else store)
     deps = EngineDeps(
         store=published,
-        attachments=attachments_of(published, files),
+        attachments=attachments_of(published, files, UNLIMITED),
         assistant_of=nobody,
         models=nobody,
         clock=utc_now,

@@ -36,8 +36,7 @@ from threadkeep.retention.erasure import BEGUN, COMPLETED, Erasure
 from threadkeep.retention.holds import Holds
 from threadkeep.retention.rules import Retention
 from threadkeep.retention.run import CLAIMED_FOR, RetentionRunner
-from threadkeep.runtime import open_store
-from threadkeep.store.api_keys import create_key
+from threadkeep.runtime import open_store, open_unanswered
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import Wanted
 from threadkeep.store.base import Store
@@ -85,7 +84,7 @@ class Round:
         os.write(out, b"survived\n")
 
     async def _fill(self, store: Store) -> None:
-        await create_key(store.keyring, store.audit, self._person, KeyRole.USER, None)
+        await (await open_unanswered(store)).admin.create_key(self._person, KeyRole.USER)
         for scope, names in ((self._person, AGES), (self._neighbour, {"bobs": (None, 0)})):
             for name, (status, days) in names.items():
                 id, word = f"{self._tenant}-{name}", self.word if scope == self._person else "hello"

@@ -74,7 +74,7 @@ async def test_json_lines_are_all_records_oldest_first_and_hold_what_is_needed_t
         assert [line["seq"] for line in lines] == [1, 2, 3, 4]
         assert {line["tenant"] for line in lines} == {"acme"}
         assert [line["action"] for line in lines] == ["usage.read"] * 3 + ["audit.read"]
-        head = await server.conversations.audit.head("acme")
+        head = await server.conversations.admin.audit.head("acme")
         assert lines[-1]["hash"] == head.hash
 
 

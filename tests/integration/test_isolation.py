@@ -260,11 +260,11 @@ async def test_an_administrator_reads_a_conversation_of_the_tenant_on_record_and
         _, admin = await people.server.key("acme", "root", KeyRole.ADMIN)
         _, owner = await people.server.key("acme", "bob")
         path = f"/v1/admin/conversations/{theirs}"
-        before = len(await people.server.conversations.audit.read("acme", Wanted(actions=("conversation.read",))))
+        before = len(await people.server.conversations.admin.audit.read("acme", Wanted(actions=("conversation.read",))))
         read = await client.get(path, params={"limit": 1}, headers=admin)
         own = await client.get(f"/v1/conversations/{theirs}", params={"limit": 1}, headers=owner)
         assert (read.status_code, read.json()) == (200, own.json())
-        acts = await people.server.conversations.audit.read("acme", Wanted(actions=("conversation.read",)))
+        acts = await people.server.conversations.admin.audit.read("acme", Wanted(actions=("conversation.read",)))
         assert [each.act.object for each in acts[before:]] == [f"conversation:{theirs}"]
         assert acts[-1].act.actor.startswith("user:")
         for kind, id in people.others.items():

@@ -9,8 +9,7 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Update
 from threadkeep.conversation.scope import Scope
 from threadkeep.retention.erasure import Erasure
-from threadkeep.runtime import open_store
-from threadkeep.store.api_keys import create_key
+from threadkeep.runtime import open_store, open_unanswered
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.postgres import store as postgres_store
 from threadkeep.testing.clock import FakeClock
@@ -67,7 +66,7 @@ async def test_the_name_of_an_erased_person_is_in_no_file_and_whoever_comes_back
     postgres_server: PostgresServer, postgres_database: Urls, clock: FakeClock
 ) -> None:
     store, other = await open_store(postgres_database.server), await open_store(postgres_database.server)
-    await create_key(store.keyring, store.audit, PERSON, KeyRole.USER, None)
+    await (await open_unanswered(store)).admin.create_key(PERSON, KeyRole.USER)
     await new(store, PERSON, "hello", name="first")
     await running(store, "first", scope=PERSON)
     assert (await other.list(PERSON)).items

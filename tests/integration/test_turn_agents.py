@@ -258,7 +258,7 @@ async def test_transitions_of_a_machine_are_on_record_and_other_changes_of_state
     conversations = await opened(processes, Playing(steps))
     chat = await new_conversation(conversations)
     await ended(await chat.send("Go home"))
-    records = [record.act for record in await conversations.audit.read(chat.scope.tenant)]
+    records = [record.act for record in await conversations.admin.audit.read(chat.scope.tenant)]
     assert {act.object for act in records} == {f"conversation:{chat.id}"}
     assert [(act.action, act.details) for act in records] == [
         ("state.changed", {"before": "packing", "after": "travelling"}),

@@ -92,12 +92,12 @@ async def test_no_value_of_the_wrong_kind_causes_anything_but_an_error_of_ours(
 
 
 async def test_reading_a_conversation_is_access_to_it_for_a_time_to_live(conversations: Conversations) -> None:
-    await conversations.retention.set_rules("local", Retention.model_validate({"time_to_live": "24h"}))
+    await conversations.admin.retention.set_rules("local", Retention.model_validate({"time_to_live": "24h"}))
     read = await conversations.create()
     listed = await conversations.create()
     await read.messages()
     await conversations.list()
-    await conversations.retention.record_reads()
-    (record,) = await conversations.audit.read("local", Wanted(actions=(READ,)))
+    await conversations.admin.retention.record_reads()
+    (record,) = await conversations.admin.audit.read("local", Wanted(actions=(READ,)))
     assert record.act.details["read"].keys() == {read.id}
     assert listed.id not in record.act.details["read"]

@@ -4,20 +4,12 @@
 """
 
 import argparse
-import asyncio
 import sys
-from datetime import timedelta
 
-from threadkeep.cli.trust import trusted_settings
-from threadkeep.conversation.api_key import ApiKey, KeyRole
-from threadkeep.conversation.clock import period, utc_now
+from threadkeep.cli.opening import duration, new_action, opened
+from threadkeep.conversation.api_key import ApiKey, KeyRole, Login
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import InvalidPeriod, InvalidStoreUrl, StoreUnavailable
-from threadkeep.runtime import open_store, store_path
-from threadkeep.settings import Settings
-from threadkeep.store.api_keys import create_key, revoke_key
-from threadkeep.store.audit import login_act
-from threadkeep.store.keyring import KeyRing
 
 
 def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,69 +28,27 @@ def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--tenant", help="of this tenant only")
     revoke = new_action(actions, "revoke", "make a key useless")
     revoke.add_argument("id", help="the id that `list` shows")
-    for action in (create, listing, revoke):
-        add_store_flag(action)
 
 
-def add_store_flag(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--store", metavar="URL", help="where conversations are kept (default: the one that is set)")
-
-
-def duration(text: str) -> timedelta:
-    """Return a time that was written as 90d, 12h or 30m."""
-    try:
-        return period(text)
-    except InvalidPeriod:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 90d, 12h or 30m") from None
-
-
-def new_action(
-    actions: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, purpose: str
-) -> argparse.ArgumentParser:
-    return actions.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)
-
-
-def run_keys(arguments: argparse.Namespace) -> int:
-    settings = checked_settings(arguments.store, is_made=arguments.action == "create")
-    return asyncio.run(_act_on_keys(settings.store, arguments))
-
-
-def checked_settings(store: str | None, *, is_made: bool = False) -> Settings:
-    """Return the settings; refuse a store in memory, and a missing one unless it may be created."""
-    settings = trusted_settings({"store": store})
-    if settings.store.startswith("memory:"):
-        raise InvalidStoreUrl("A store in memory ends with this command: name another with --store.")
-    path = store_path(settings.store)
-    if path is not None and not path.exists() and not is_made:
-        raise StoreUnavailable(f"There is no store {settings.store_without_secrets} yet.")
-    return settings
-
-
-async def _act_on_keys(url: str, arguments: argparse.Namespace) -> int:
-    store = await open_store(url)
-    try:
+async def run_keys(arguments: argparse.Namespace) -> int:
+    async with opened(arguments.store, is_made=arguments.action == "create") as conversations:
+        admin = conversations.admin
         match arguments.action:
             case "create":
-                scope, role = Scope(tenant=arguments.tenant, user=arguments.user), KeyRole(arguments.role)
-                print((await create_key(store.keyring, store.audit, scope, role, arguments.expires))[0])
+                scope = Scope(tenant=arguments.tenant, user=arguments.user)
+                print((await admin.create_key(scope, KeyRole(arguments.role), arguments.expires))[0])
             case "list":
-                await _list_keys(store.keyring, arguments.tenant)
+                keys = await admin.keyring.all(arguments.tenant)
+                _show([*map(_key_line, keys)], "There are no keys yet; `threadkeep keys create` makes one.")
             case _:
-                key = await revoke_key(store.keyring, store.audit, arguments.id)
+                key = await admin.revoke_key(arguments.id)
                 print(f"revoked {key.id} of {key.scope.user} in {key.scope.tenant}")
-    finally:
-        await store.close()
     return 0
 
 
-async def _list_keys(keyring: KeyRing, tenant: str | None) -> None:
-    keys = await keyring.all(tenant)
-    if not keys:
-        print("There are no keys yet; `threadkeep keys create` makes one.", file=sys.stderr)
-    for key in keys:
-        state = _state_of(key)
-        made = f"{key.created_at:%Y-%m-%d %H:%M}"
-        print(f"{key.id}  {key.hint}...  {key.scope.tenant}  {key.scope.user}  {key.role}  {made}  {state}")
+def _key_line(key: ApiKey) -> str:
+    made = f"{key.created_at:%Y-%m-%d %H:%M}"
+    return f"{key.id}  {key.hint}...  {key.scope.tenant}  {key.scope.user}  {key.role}  {made}  {_state_of(key)}"
 
 
 def _state_of(key: ApiKey) -> str:
@@ -116,34 +66,27 @@ def add_logins_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--user", help="of this user only")
     end = new_action(actions, "end", "sign a browser out")
     end.add_argument("id", help="the id that `list` shows")
-    for action in (listing, end):
-        add_store_flag(action)
 
 
-def run_logins(arguments: argparse.Namespace) -> int:
-    return asyncio.run(_act_on_logins(checked_settings(arguments.store).store, arguments))
-
-
-async def _act_on_logins(url: str, arguments: argparse.Namespace) -> int:
-    store = await open_store(url)
-    try:
+async def run_logins(arguments: argparse.Namespace) -> int:
+    async with opened(arguments.store) as conversations:
         if arguments.action == "list":
-            await _list_logins(store.keyring, arguments)
+            logins = await conversations.admin.keyring.logins(arguments.tenant, arguments.user)
+            _show([*map(_login_line, logins)], "Nobody is signed in.")
         else:
-            found = [login for login in await store.keyring.logins() if login.id == arguments.id]
-            known = [store.audit.recorded(*login_act(login, "login.ended")) for login in found]
-            await store.keyring.end_login(arguments.id, *known)
+            await conversations.admin.end_login(arguments.id)
             print(f"ended {arguments.id}")
-    finally:
-        await store.close()
     return 0
 
 
-async def _list_logins(keyring: KeyRing, arguments: argparse.Namespace) -> None:
-    logins = await keyring.logins(arguments.tenant, arguments.user)
-    if not logins:
-        print("Nobody is signed in.", file=sys.stderr)
-    for login in logins:
-        until = min(login.idle_until, login.ends_at)
-        times = f"since {login.created_at:%Y-%m-%d %H:%M}  until {until:%Y-%m-%d %H:%M}"
-        print(f"{login.id}  {login.key.scope.tenant}  {login.key.scope.user}  {times}  {login.device}")
+def _login_line(login: Login) -> str:
+    until = min(login.idle_until, login.ends_at)
+    times = f"since {login.created_at:%Y-%m-%d %H:%M}  until {until:%Y-%m-%d %H:%M}"
+    return f"{login.id}  {login.key.scope.tenant}  {login.key.scope.user}  {times}  {login.device}"
+
+
+def _show(lines: list[str], nothing: str) -> None:
+    if not lines:
+        print(nothing, file=sys.stderr)
+    for line in lines:
+        print(line)

@@ -5,21 +5,16 @@ its end was cut off, or that all of it was rewritten by somebody with write acce
 """
 
 import argparse
-import asyncio
-import hmac
 import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from threadkeep.cli.transfer import opened_store
-from threadkeep.cli.trust import trusted_settings
-from threadkeep.conversation.clock import moment_text, utc_now
-from threadkeep.conversation.scope import LOCAL
+from threadkeep.cli.opening import add_store_flag, add_tenant_flag, audit_key, checked_settings, opened
+from threadkeep.cli.retention import known_tenants
+from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue
-from threadkeep.store.audit import Audited, Head, Wanted, signature
-from threadkeep.store.base import Store
 from threadkeep.text.excerpt import head
 
 LONGEST_DETAIL = 100
@@ -29,8 +24,8 @@ LONGEST_DETAIL = 100
 def add_audit_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep audit`."""
     parser.add_argument("action", nargs="?", choices=("list", "head", "verify"), default="list", help="(default: list)")
-    parser.add_argument("--store", metavar="URL", help="where conversations are kept (default: the one that is set)")
-    parser.add_argument("--tenant", default=LOCAL.tenant, help=f"whose log (default: {LOCAL.tenant})")
+    add_store_flag(parser)
+    add_tenant_flag(parser, "whose log")
     parser.add_argument("--head", type=Path, metavar="FILE", help="verify: what `audit head` wrote earlier; - reads it")
     parser.add_argument("--actor", help="list: of this actor, such as user:ada, operator or system")
     parser.add_argument("--act", metavar="CODE", help="list: such as conversation.deleted")
@@ -48,52 +43,47 @@ def _moment(text: str) -> datetime:
         raise argparse.ArgumentTypeError(f"{text!r} is no time such as 2026-01-31 or 2026-01-31T12:00Z") from None
 
 
-def run_audit(arguments: argparse.Namespace) -> int:
+async def run_audit(arguments: argparse.Namespace) -> int:
     """Do what is asked; the status of `verify` is 1 if something does not fit."""
-    return asyncio.run({"list": _list, "head": _head, "verify": _verify}[arguments.action](arguments))
+    async with opened(arguments.store) as conversations:
+        if arguments.action == "list":
+            return await _list(conversations, arguments)
+        key = audit_key(checked_settings(arguments.store))
+        if arguments.action == "head":
+            print(json.dumps(await conversations.admin.signed_head(arguments.tenant, key)))
+            return 0
+        return await _verify(conversations, arguments, key)
 
 
-async def _list(arguments: argparse.Namespace) -> int:
-    wanted = Wanted(
+async def _list(conversations: Conversations, arguments: argparse.Namespace) -> int:
+    found = await conversations.admin.newest_acts(
+        arguments.tenant,
+        limit=arguments.limit,
         actor=arguments.actor,
         actions=(arguments.act,) if arguments.act else (),
         object=arguments.object,
         since=arguments.since,
         until=arguments.until,
-        newest_first=True,
     )
-    async with opened_store(arguments.store) as store:
-        found = await store.audit.read(arguments.tenant, wanted, limit=arguments.limit)
     for record in reversed(found):
-        print(_json_line(arguments.tenant, record) if arguments.json else _line(record))
+        said = record.model_dump(mode="json")
+        json_line = json.dumps({"tenant": arguments.tenant, **said}, separators=(",", ":"))
+        print(json_line if arguments.json else _line(**said))
     return 0
 
 
-def _json_line(tenant: str, record: Audited) -> str:
-    return json.dumps({"tenant": tenant, **record.model_dump(mode="json")}, separators=(",", ":"))
+def _line(seq: int, hash: str, act: dict[str, Any]) -> str:  # noqa: A002 - what the field is called
+    details = " ".join(f"{name}={head(json.dumps(value), LONGEST_DETAIL)}" for name, value in act["details"].items())
+    at = datetime.fromisoformat(act["at"])
+    fields = (str(seq), f"{at:%Y-%m-%d %H:%M:%S}", act["actor"], act["action"], act["object"])
+    return "  ".join(text for text in (*fields, details, act["address"], act["request"]) if text)
 
 
-def _line(record: Audited) -> str:
-    act = record.act
-    details = " ".join(f"{name}={head(json.dumps(value), LONGEST_DETAIL)}" for name, value in act.details.items())
-    fields = (str(record.seq), f"{act.at:%Y-%m-%d %H:%M:%S}", act.actor, act.action, act.object)
-    return "  ".join(text for text in (*fields, details, act.address, act.request) if text)
-
-
-async def _head(arguments: argparse.Namespace) -> int:
-    async with opened_store(arguments.store) as store:
-        head = await store.audit.head(arguments.tenant)
-        said = {"tenant": arguments.tenant, **head.model_dump(), "at": moment_text(utc_now())}
-        print(json.dumps({**said, "signature": signature(await _key(store, arguments), said)}))
-    return 0
-
-
-async def _verify(arguments: argparse.Namespace) -> int:
-    async with opened_store(arguments.store) as store:
-        kept = None if arguments.head is None else _kept(await _key(store, arguments), arguments)
-        if kept is None and arguments.tenant not in await store.tenants():
-            raise InvalidValue(f"There is no tenant {arguments.tenant}.")
-        verified = await store.audit.verify(arguments.tenant, kept)
+async def _verify(conversations: Conversations, arguments: argparse.Namespace, key: bytes | None) -> int:
+    signed = None if arguments.head is None else _read_head(arguments.head)
+    if signed is None:
+        await known_tenants(conversations, arguments.tenant)
+    verified = await conversations.admin.verify(arguments.tenant, signed, key)
     for wrong in verified.breaks:
         print(f"{arguments.tenant}: {wrong}", file=sys.stderr)
     newest = f"the newest is {verified.head.seq} {verified.head.hash}" if verified.records else "there is none"
@@ -102,22 +92,8 @@ async def _verify(arguments: argparse.Namespace) -> int:
     return 1 if verified.breaks else 0
 
 
-def _kept(key: bytes, arguments: argparse.Namespace) -> Head:
-    """Return the head that was kept, which must be of this tenant and signed with our key."""
+def _read_head(path: Path) -> dict[str, Any]:
     try:
-        text = sys.stdin.read() if str(arguments.head) == "-" else arguments.head.read_text()
-        said: dict[str, Any] = json.loads(text)
-        signed = str(said.pop("signature"))
-        head = Head(seq=said["seq"], hash=said["hash"])
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InvalidValue(f"{arguments.head} holds no head that `threadkeep audit head` wrote.") from None
-    if said.get("tenant") != arguments.tenant:
-        raise InvalidValue(f"{arguments.head} is the head of another tenant.")
-    if not hmac.compare_digest(signature(key, said), signed):
-        raise InvalidValue(f"{arguments.head} was not signed with this key, or was changed.")
-    return head
-
-
-async def _key(store: Store, arguments: argparse.Namespace) -> bytes:
-    given = trusted_settings({"store": arguments.store}).audit_key
-    return given.get_secret_value().encode() if given else await store.keyring.secret()
+        return dict(json.loads(sys.stdin.read() if str(path) == "-" else path.read_text()))
+    except (ValueError, TypeError):
+        raise InvalidValue(f"{path} holds no head that `threadkeep audit head` wrote.") from None

@@ -29,7 +29,7 @@ from threadkeep.errors import StoreNotMigrated, StoreTooNew, ThreadkeepError
 from threadkeep.llm.choice import choose_model
 from threadkeep.llm.loading import load_model
 from threadkeep.rings import PROTOCOLS, offered
-from threadkeep.runtime import open_store, pending_migrations, set_log_aside, spool_damage, store_path
+from threadkeep.runtime import open_unanswered, pending_migrations, set_log_aside, spool_damage, store_path
 from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.settings import Settings
 from threadkeep.tools.mcp import Connected
@@ -89,11 +89,8 @@ def _store_warnings() -> Iterator[list[logging.LogRecord]]:
 
 
 async def _try_store(shown: str, url: str) -> Finding:
-    store = await open_store(url)
-    try:
-        await store.ping()
-    finally:
-        await store.close()
+    async with await open_unanswered(url) as conversations:
+        await conversations.ping()
     return Finding(Grade.OK, "store", f"{shown} can be read and written, and its schema is current")
 
 

@@ -1,18 +1,15 @@
 """`threadkeep list`: the conversations of a tenant or of one user, as lines or as JSON, and what they cost."""
 
 import argparse
-import asyncio
 import os
 import sys
 
+from threadkeep.cli.opening import add_store_flag, add_tenant_flag, opened
 from threadkeep.cli.terminal import Terminal
-from threadkeep.cli.transfer import opened_store
-from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, Usage
-from threadkeep.conversation.scope import LOCAL, Scope
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.server.responses import ListedConversation
-from threadkeep.store.base import Store
-from threadkeep.transfer.exporter import log_of
 
 
 class Row(ListedConversation):
@@ -24,8 +21,8 @@ class Row(ListedConversation):
 
 def add_list_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep list`."""
-    parser.add_argument("--store", metavar="URL", help="where conversations are kept (default: the one that is set)")
-    parser.add_argument("--tenant", default=LOCAL.tenant, help=f"whose conversations (default: {LOCAL.tenant})")
+    add_store_flag(parser)
+    add_tenant_flag(parser)
     parser.add_argument("--user", help="of this user only")
     parser.add_argument("--limit", type=int, default=20, help="the last active so many (default: 20)")
     parser.add_argument(
@@ -34,10 +31,10 @@ def add_list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each conversation")
 
 
-def run_list(arguments: argparse.Namespace) -> int:
+async def run_list(arguments: argparse.Namespace) -> int:
     """Show the conversations, the last active first."""
     terminal = Terminal(sys.stdin, sys.stdout, sys.stderr, os.environ)
-    rows = asyncio.run(_rows(arguments))
+    rows = await _rows(arguments)
     for row in rows:
         terminal.show((row.model_dump_json() if arguments.json else terminal.harmless(_line(row))) + "\n")
     if not rows and not arguments.json:
@@ -46,23 +43,24 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 
 async def _rows(arguments: argparse.Namespace) -> list[Row]:
-    async with opened_store(arguments.store) as store:
+    async with opened(arguments.store) as conversations:
         if arguments.user is None:
-            page = await store.list_tenant(arguments.tenant, limit=arguments.limit)
+            page = await conversations.admin.list(arguments.tenant, limit=arguments.limit)
         else:
-            page = await store.list(Scope(tenant=arguments.tenant, user=arguments.user), limit=arguments.limit)
+            scope = Scope(tenant=arguments.tenant, user=arguments.user)
+            page = await conversations.list(scope=scope, limit=arguments.limit)
         return [
             Row(
-                **ListedConversation.of(conversation).model_dump(),
-                user=conversation.scope.user,
-                usage=await _usage(store, conversation) if arguments.usage else None,
+                **ListedConversation.of(item).model_dump(),
+                user=item.scope.user,
+                usage=await _usage(conversations.at(item.scope, item.id)) if arguments.usage else None,
             )
-            for conversation in page.items
+            for item in page.items
         ]
 
 
-async def _usage(store: Store, conversation: Conversation) -> Usage:
-    bodies = (entry.body async for entry in log_of(store, conversation))
+async def _usage(conversation: ConversationHandle) -> Usage:
+    bodies = (entry.body async for entry in conversation.entries())
     return Usage.total([body.usage async for body in bodies if isinstance(body, Message) and body.usage])
 
 

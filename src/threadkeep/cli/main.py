@@ -1,11 +1,14 @@
 """The entry point of `threadkeep`: finds the command, and turns errors into one line and an exit status.
 
-A command NAME is two functions of a module of this folder, `add_NAME_arguments` and `run_NAME`. The module is imported
-only when it is called, so that `threadkeep --help` is quick and loads no server and no driver.
+A command NAME is two functions of a module of this folder, `add_NAME_arguments` and `run_NAME`, which may be
+asynchronous. The module is imported only when it is called, so that `threadkeep --help` is quick and loads no server
+and no driver.
 """
 
 import argparse
+import asyncio
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Sequence
@@ -110,7 +113,8 @@ def _run_command(name: str, argv: Sequence[str]) -> int:
         os.environ["THREADKEEP_CONFIG"] = arguments.config  # for whatever reads settings
     before = CALLER.set(SYSTEM if name == "serve" else Caller("operator"))
     try:
-        return int(getattr(module, f"run_{name}")(arguments))
+        run = getattr(module, f"run_{name}")
+        return int(asyncio.run(run(arguments)) if inspect.iscoroutinefunction(run) else run(arguments))
     finally:
         CALLER.reset(before)
 

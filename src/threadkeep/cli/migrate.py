@@ -5,7 +5,6 @@ opened. How a migration works is not decided here but in `store/`.
 """
 
 import argparse
-import asyncio
 
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.runtime import migrate
@@ -15,9 +14,9 @@ def add_migrate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", metavar="URL", help="the store to migrate (default: the one that is set)")
 
 
-def run_migrate(arguments: argparse.Namespace) -> int:
+async def run_migrate(arguments: argparse.Namespace) -> int:
     settings = trusted_settings({"store": arguments.store})
-    applied = asyncio.run(migrate(settings.store))
+    applied = await migrate(settings.store)
     for name in applied:
         print(f"applied {name}")
     if not applied:

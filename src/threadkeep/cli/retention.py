@@ -5,21 +5,19 @@ decided in `threadkeep.retention`.
 """
 
 import argparse
-import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from threadkeep.cli.api_keys import add_store_flag, checked_settings, new_action
+from threadkeep.cli.opening import new_action, opened
 from threadkeep.conversation.clock import moment_of, moment_text, utc_now
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversations import Conversations
 from threadkeep.errors import HoldNotFound, InvalidValue
 from threadkeep.retention.holds import Hold
-from threadkeep.retention.run import Planned
-from threadkeep.runtime import open_unanswered
+from threadkeep.retention.run import Planned, RetentionRunner
 
 _PLANNED = ("tenant", "user", "conversation", "status", "action", "reason", "due")
 _HELD = ("id", "tenant", "held", "since", "by", "reason")
@@ -34,23 +32,25 @@ def add_retention_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--tenant", help="in this tenant only")
         action.add_argument("--now", metavar="WHEN", help="as if it were then: a date, or a period from now on: +120d")
         action.add_argument("--json", action="store_true", help="print JSON")
-        add_store_flag(action)
 
 
-def run_retention(arguments: argparse.Namespace) -> int:
+async def run_retention(arguments: argparse.Namespace) -> int:
     now = None if arguments.now is None else moment_of(arguments.now, utc_now())
-    return asyncio.run(_on_store(arguments, lambda conversations: _retain(conversations, arguments, now)))
+    async with opened(arguments.store) as conversations:
+        tenants, retention = await known_tenants(conversations, arguments.tenant), conversations.admin.retention
+        if arguments.action == "run" and not arguments.dry_run:
+            return await _run(arguments, retention, tenants, now)
+        planned = [each for tenant in tenants async for each in retention.preview(tenant, now)]
+    _show(arguments, _PLANNED, [_planned_row(each) for each in planned], "Nothing is due.")
+    return 0
 
 
-async def _retain(conversations: Conversations, arguments: argparse.Namespace, now: datetime | None) -> int:
-    tenants = await known_tenants(conversations, arguments.tenant)
-    if arguments.action == "preview" or arguments.dry_run:
-        planned = [each for tenant in tenants async for each in conversations.retention.preview(tenant, now)]
-        _show(arguments, _PLANNED, [_planned_row(each) for each in planned], "Nothing is due.")
-        return 0
+async def _run(
+    arguments: argparse.Namespace, retention: RetentionRunner, tenants: Sequence[str], now: datetime | None
+) -> int:
     status, rows = 0, []
     for tenant in tenants:
-        done = await conversations.retention.run(tenant, now)
+        done = await retention.run(tenant, now)
         if done is None:
             print(f"{tenant}: left alone, because another process does this right now", file=sys.stderr)
             status = 1
@@ -79,19 +79,18 @@ def add_hold_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--tenant", help="in this tenant only")
     for action in (add, listing):
         action.add_argument("--json", action="store_true", help="print JSON")
-    for action in (add, remove, listing):
-        add_store_flag(action)
 
 
-def run_hold(arguments: argparse.Namespace) -> int:
+async def run_hold(arguments: argparse.Namespace) -> int:
     if arguments.action == "add" and not (arguments.conversation or arguments.user or arguments.tenant):
         print("threadkeep hold add: name what to hold: --conversation, --user or --tenant", file=sys.stderr)
         return 2
-    return asyncio.run(_on_store(arguments, lambda conversations: _hold(conversations, arguments)))
+    async with opened(arguments.store) as conversations:
+        return await _hold(conversations, arguments)
 
 
 async def _hold(conversations: Conversations, arguments: argparse.Namespace) -> int:
-    holds = conversations.holds
+    holds = conversations.admin.holds
     if arguments.action == "add":
         tenant = arguments.tenant or LOCAL.tenant
         added = await holds.add(
@@ -117,18 +116,9 @@ def _hold_row(tenant: str, hold: Hold) -> tuple[str, ...]:
     return hold.id, tenant, held, moment_text(hold.at), hold.by, hold.reason
 
 
-async def _on_store(arguments: argparse.Namespace, work: Callable[[Conversations], Awaitable[int]]) -> int:
-    settings = checked_settings(arguments.store)
-    conversations = await open_unanswered(settings.store, settings.retention, settings.files)
-    try:
-        return await work(conversations)
-    finally:
-        await conversations.close()
-
-
 async def known_tenants(conversations: Conversations, tenant: str | None) -> Sequence[str]:
     """Return all tenants, or the named one; an error if it does not exist, so that it is not created."""
-    known = await conversations.tenants()
+    known = await conversations.admin.tenants()
     if tenant is not None and check_id(tenant) not in known:
         raise InvalidValue(f"There is no tenant {tenant}.")
     return known if tenant is None else (tenant,)

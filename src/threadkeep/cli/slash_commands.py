@@ -15,7 +15,6 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Attachment
 from threadkeep.errors import InvalidValue, NotFound
-from threadkeep.store.base import ROOT
 from threadkeep.text.markdown import to_markdown
 
 SHOWN = 20
@@ -88,7 +87,7 @@ def _edit(session: Session, follower: Follower, argument: str) -> None:
         session.terminal.say("(left as it was)")
         return
     files = [part for part in message.parts if isinstance(part, Attachment)]
-    follower.send(session.conversation.send(text, attach=files, parent=asked.parent or ROOT))
+    follower.send(session.conversation.send(text, attach=files, parent=asked.parent or 0))
 
 
 async def _last_question(session: Session) -> tuple[Entry, Message]:

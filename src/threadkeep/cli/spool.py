@@ -4,11 +4,10 @@ A server drains its own spool. This is for a spool whose server is not started a
 """
 
 import argparse
-import asyncio
 
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.errors import InvalidValue
-from threadkeep.hosting import SpoolSettings, spool_settings
+from threadkeep.hosting import spool_settings
 from threadkeep.runtime import drain_spool, list_spool, spool_damage
 
 
@@ -19,15 +18,14 @@ def add_spool_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", metavar="URL", help="the store that it belongs to (default: the one that is set)")
 
 
-def run_spool(arguments: argparse.Namespace) -> int:
+async def run_spool(arguments: argparse.Namespace) -> int:
     settings = trusted_settings({"store": arguments.store, "spool_dir": arguments.spool})
     spool = spool_settings(settings)
     if spool is None:
         raise InvalidValue("There is no spool: name it with --spool FOLDER.")
-    return asyncio.run(_list(spool) if arguments.action == "list" else _drain(settings.store, spool))
-
-
-async def _list(spool: SpoolSettings) -> int:
+    if arguments.action == "drain":
+        print(f"{await drain_spool(settings.store, spool)} conversation(s) are in the database now")
+        return 0
     held = await list_spool(spool.folder)
     for copy in held:
         count = copy.last - copy.base
@@ -37,9 +35,4 @@ async def _list(spool: SpoolSettings) -> int:
         print(damage)
     if not held:
         print(f"{spool.folder} is empty")
-    return 0
-
-
-async def _drain(url: str, spool: SpoolSettings) -> int:
-    print(f"{await drain_spool(url, spool)} conversation(s) are in the database now")
     return 0

@@ -8,8 +8,8 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -18,51 +18,33 @@ from typing import IO
 from urllib.parse import quote
 
 from threadkeep.cli.index import Progress
-from threadkeep.cli.settings_loading import load_settings
-from threadkeep.cli.trust import read_trusted_file
-from threadkeep.conversation.clock import utc_now
+from threadkeep.cli.opening import add_store_flag, add_tenant_flag, checked_settings, opened
 from threadkeep.conversation.scope import LOCAL, Scope
-from threadkeep.errors import ImportDamaged, InvalidValue, StoreCorrupt, StoreUnavailable
-from threadkeep.runtime import attachments_of, back_up_file, open_store, store_path
+from threadkeep.conversations import Conversations
+from threadkeep.errors import ImportDamaged, InvalidValue, StoreCorrupt
+from threadkeep.runtime import back_up_file
 from threadkeep.server.export.document import HtmlWriter
-from threadkeep.settings import Settings
-from threadkeep.store.attachments import Attachments
-from threadkeep.store.audit import Wanted, act_now
-from threadkeep.store.base import Store
 from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.transfer.exporter import EXPORTED, Selection
-from threadkeep.transfer.files import UNLIMITED
 from threadkeep.transfer.importer import Importer, Report
-from threadkeep.transfer.jsonl import written
-from threadkeep.transfer.moving import (
-    RECORDS,
-    Format,
-    copy,
-    export_archive,
-    export_lines,
-    finetune_lines,
-    write_branches,
-)
+from threadkeep.transfer.jsonl import Written, written
+from threadkeep.transfer.moving import RECORDS, Format
 from threadkeep.transfer.portable import Portable, Problem
 from threadkeep.transfer.sources import is_sqlite, read_items, read_source
 
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep export`."""
-    _add_store(parser)
-    parser.add_argument("--tenant", default=LOCAL.tenant, help=f"whose conversations (default: {LOCAL.tenant})")
+    add_store_flag(parser)
+    add_tenant_flag(parser)
     parser.add_argument("--user", help="of this user only")
     parser.add_argument("--conversation", metavar="ID", help="this one only")
     parser.add_argument("--format", type=Format, choices=list(Format), help="default: zip for FILE.zip, else jsonl")
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help="what to write (default: standard output)")
 
 
-def run_export(arguments: argparse.Namespace) -> int:
+async def run_export(arguments: argparse.Namespace) -> int:
     """Write the export."""
-    return asyncio.run(_export(arguments))
-
-
-async def _export(arguments: argparse.Namespace) -> int:
     user = arguments.user or (LOCAL.user if arguments.conversation and arguments.tenant == LOCAL.tenant else None)
     if arguments.conversation and user is None:
         raise InvalidValue("Name the user of the conversation with --user.")
@@ -74,65 +56,60 @@ async def _export(arguments: argparse.Namespace) -> int:
         raise InvalidValue(
             f"As {form}, many conversations are a ZIP: name FILE.zip, or one of them with --conversation."
         )
-    async with opened_store(arguments.store) as store:
-        act = act_now(utc_now, EXPORTED, selection.concerned, format=form.value)
-        await store.audit.append(arguments.tenant, act)
-        stored = await store.statistics(arguments.tenant, user=user)
-        if form is Format.JSONL and arguments.file is not None:
-            await _export_lines(store, selection, arguments, stored.entries)
-        else:
-            with _writing(arguments.file) as file, Progress(stored.entries, sys.stderr) as progress:
-                await _export_as(form, store, selection, file, partial(progress.show, remark="exported"))
+    async with opened(arguments.store) as conversations:
+        await conversations.admin.record(arguments.tenant, EXPORTED, selection.concerned, format=form.value)
+        stored = await conversations.admin.statistics(arguments.tenant, user=user)
+        with Progress(stored.entries, sys.stderr) as progress:
+            write = partial(_write, conversations, selection, form, progress)
+            if form is Format.JSONL and arguments.file is not None:
+                with _going_on(arguments, selection) as (file, begun):
+                    await write(file, begun)
+            else:
+                with _writing(arguments.file) as file:
+                    await write(file)
     if arguments.file is not None:
         exported = 1 if arguments.conversation else stored.conversations
         print(f"{exported} conversation(s) are in {arguments.file}", file=sys.stderr)
     return 0
 
 
-async def _export_as(
-    form: Format, store: Store, selection: Selection, file: IO[bytes], shown: Callable[[int], None]
+async def _write(
+    conversations: Conversations,
+    selection: Selection,
+    form: Format,
+    progress: Progress,
+    file: IO[bytes],
+    begun: Written | None = None,
 ) -> None:
-    match form:
-        case Format.JSONL:
-            await _write(export_lines(store, selection, shown, attachments=_files(store)), file)
-        case Format.FINETUNE:
-            await _write(finetune_lines(store, selection, shown), file)
-        case Format.ZIP:
-            async for data in export_archive(store, selection, shown, _files(store)):
-                file.write(data)
-        case Format.MARKDOWN:
-            await write_branches(store, selection, file, shown, MarkdownWriter, "md", _files(store))
-        case Format.HTML:
-            await write_branches(store, selection, file, shown, HtmlWriter, "html", _files(store))
+    shown = partial(progress.show, remark="exported")
+    writer = HtmlWriter if form is Format.HTML else MarkdownWriter
+    async for data in conversations.export(selection, form, progress=shown, begun=begun, writer=writer):
+        file.write(data.encode() if isinstance(data, str) else data)
 
 
-async def _export_lines(store: Store, selection: Selection, arguments: argparse.Namespace, total: int) -> None:
-    """Write lines to a file; after an interruption, the same command goes on where it stopped."""
-    same = blake2b(repr((_url(arguments.store), selection)).encode(), digest_size=4).hexdigest()
+@contextmanager
+def _going_on(arguments: argparse.Namespace, selection: Selection) -> Iterator[tuple[IO[bytes], Written | None]]:
+    """Yield a file of lines and what is in it: after an interruption, the same command goes on where it stopped."""
+    store = checked_settings(arguments.store).store
+    same = blake2b(repr((store, selection)).encode(), digest_size=4).hexdigest()
     draft = arguments.file.with_name(f"{arguments.file.name}.{same}.partial")
     if not draft.exists():
         _make_private(draft)
-    with draft.open("r+b") as file, Progress(total, sys.stderr) as progress:
+    with draft.open("r+b") as file:
         begun = written(file)
         file.seek(begun.end if begun else 0)
         file.truncate()
-        shown = partial(progress.show, remark="exported")
-        await _write(export_lines(store, selection, shown, begun, _files(store)), file)
+        yield file, begun
         file.flush()
         os.fsync(file.fileno())
     draft.replace(arguments.file)
 
 
-async def _write(lines: AsyncIterator[str], file: IO[bytes]) -> None:
-    async for line in lines:
-        file.write(line.encode())
-
-
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep import`."""
-    _add_store(parser)
+    add_store_flag(parser)
     parser.add_argument("source", metavar="FILE", help="an export, or the URL of a database of another program")
-    parser.add_argument("--tenant", default=LOCAL.tenant, help=f"to whom it will belong (default: {LOCAL.tenant})")
+    add_tenant_flag(parser, "to whom it will belong")
     parser.add_argument("--user", default=LOCAL.user, help=f"to whom it will belong (default: {LOCAL.user})")
     parser.add_argument(
         "--keep-users", action="store_true", help="leave conversations to the users that the file names"
@@ -141,21 +118,11 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", help="the table of a database to read (default: those that are known)")
 
 
-def run_import(arguments: argparse.Namespace) -> int:
+async def run_import(arguments: argparse.Namespace) -> int:
     """Import, and say what came of it."""
-    return asyncio.run(_import(arguments))
-
-
-async def _import(arguments: argparse.Namespace) -> int:
     scope = Scope(tenant=arguments.tenant, user=arguments.user)
-    async with opened_store(arguments.store, is_made=True) as store:
-        importer = Importer(
-            store,
-            scope,
-            keep_users=arguments.keep_users,
-            assistant=arguments.assistant,
-            attachments=_files(store),
-        )
+    async with opened(arguments.store, is_made=True) as conversations:
+        importer = conversations.admin.importer(scope, keep_users=arguments.keep_users, assistant=arguments.assistant)
         return _told(await _imported(importer, read_source(arguments.source, arguments.table)))
 
 
@@ -192,78 +159,59 @@ def add_copy_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", help="of this user of the tenant only")
 
 
-def run_copy(arguments: argparse.Namespace) -> int:
+async def run_copy(arguments: argparse.Namespace) -> int:
     """Copy from store to store."""
-    return asyncio.run(_copy(arguments))
-
-
-async def _copy(arguments: argparse.Namespace) -> int:
     if arguments.user and not arguments.tenant:
         raise InvalidValue("Name the tenant of the user with --tenant.")
     selection = Selection(arguments.tenant, arguments.user)
-    async with opened_store(arguments.source) as source, opened_store(arguments.target, is_made=True) as target:
-        tenants = (arguments.tenant,) if arguments.tenant else await source.tenants()
-        total = sum([(await source.statistics(tenant, user=arguments.user)).entries for tenant in tenants])
+    async with opened(arguments.source) as source, opened(arguments.target, is_made=True) as target:
+        tenants = (arguments.tenant,) if arguments.tenant else await source.admin.tenants()
+        total = sum([(await source.admin.statistics(tenant, user=arguments.user)).entries for tenant in tenants])
         with Progress(total, sys.stderr) as progress:
             shown = partial(progress.show, remark="copied")
-            report = await copy(source, target, selection, shown, (_files(source), _files(target)))
+            report = await source.admin.copy_to(target.admin, selection, shown)
     return _told(report)
 
 
 def add_backup_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep backup`."""
-    _add_store(parser)
+    add_store_flag(parser)
     parser.add_argument("file", type=Path, metavar="FILE", help="the file to write; it must not be there yet")
 
 
-def run_backup(arguments: argparse.Namespace) -> int:
+async def run_backup(arguments: argparse.Namespace) -> int:
     """Write a backup, and read it back."""
-    return asyncio.run(_backup(arguments))
-
-
-async def _backup(arguments: argparse.Namespace) -> int:
     if arguments.file.exists():
         raise InvalidValue(f"{arguments.file} is there already; a backup is never overwritten.")
-    async with opened_store(arguments.store) as store:
-        for tenant in await store.tenants():
-            await store.audit.append(tenant, act_now(utc_now, EXPORTED, f"tenant:{tenant}", format="backup"))
-    draft = _draft(arguments.file)
-    _make_private(draft)
-    try:
-        with Progress(100, sys.stderr) as progress:
-            conversations = await asyncio.to_thread(
-                back_up_file,
-                _url(arguments.store),
-                draft,
-                lambda share: progress.show(int(100 * share), "backed up"),
+    settings, draft = checked_settings(arguments.store), _draft(arguments.file)
+    async with opened(arguments.store) as conversations:
+        for tenant in await conversations.admin.tenants():
+            await conversations.admin.record(tenant, EXPORTED, f"tenant:{tenant}", format="backup")
+        with Progress(100, sys.stderr) as progress, _writing(arguments.file) as file:
+            count = await asyncio.to_thread(
+                back_up_file, settings.store, draft, lambda share: progress.show(int(100 * share), "backed up")
             )
-            if conversations is None:
-                conversations = await _back_up_by_export(arguments, progress)
-            else:
-                draft.replace(arguments.file)
-    finally:
-        draft.unlink(missing_ok=True)
-    print(f"{conversations} conversation(s) are in {arguments.file}, checked")
+            if count is None:
+                count = await _back_up_by_export(conversations, arguments.file, file, progress)
+    print(f"{count} conversation(s) are in {arguments.file}, checked")
     return 0
 
 
-async def _back_up_by_export(arguments: argparse.Namespace, progress: Progress) -> int:
-    written = 0
+async def _back_up_by_export(conversations: Conversations, path: Path, file: IO[bytes], progress: Progress) -> int:
+    exported = 0
 
     def show(done: int) -> None:
-        nonlocal written
-        written = done
+        nonlocal exported
+        exported = done
         progress.show(0, f"{done} entries")
 
-    async with opened_store(arguments.store) as store:
-        with _writing(arguments.file) as file:
-            async for data in export_archive(store, Selection(), show, _files(store)):
-                file.write(data)
-            file.flush()
-            conversations, entries = await asyncio.to_thread(_counted, _draft(arguments.file))
-            if entries != written:
-                raise ImportDamaged(f"The backup does not read back as it was written; {arguments.file} was not made.")
-    return conversations
+    async for data in conversations.export(Selection(), Format.ZIP, progress=show):
+        file.write(data.encode() if isinstance(data, str) else data)
+    file.flush()
+    count, entries = await asyncio.to_thread(_counted, _draft(path))
+    if entries != exported:
+        raise ImportDamaged(f"The backup does not read back as it was written; {path} was not made.")
+    return count
 
 
 def _counted(path: Path) -> tuple[int, int]:
@@ -281,7 +229,7 @@ def _counted(path: Path) -> tuple[int, int]:
 
 def add_restore_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep restore`."""
-    _add_store(parser)
+    add_store_flag(parser)
     parser.add_argument("file", type=Path, metavar="FILE", help="what `threadkeep backup` wrote")
     parser.add_argument(
         "--with",
@@ -293,15 +241,11 @@ def add_restore_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_restore(arguments: argparse.Namespace) -> int:
+async def run_restore(arguments: argparse.Namespace) -> int:
     """Fill a store from a backup; what is there already stays."""
-    return asyncio.run(_restore(arguments))
-
-
-async def _restore(arguments: argparse.Namespace) -> int:
     if not await asyncio.to_thread(is_sqlite, arguments.file):
-        async with opened_store(arguments.store, is_made=True) as store:
-            importer = Importer(store, LOCAL, keep_users=True, keep_tenants=True, attachments=_files(store))
+        async with opened(arguments.store, is_made=True) as target:
+            importer = target.admin.importer(LOCAL, keep_users=True, keep_tenants=True)
             return _told(await _imported(importer, read_source(str(arguments.file))))
     with TemporaryDirectory() as folder:
         # Opening a store writes to it, and a backup stays as it is.
@@ -311,53 +255,12 @@ async def _restore(arguments: argparse.Namespace) -> int:
             await asyncio.to_thread(back_up_file, _url_of(arguments.file), path, lambda share: None)
         except StoreCorrupt:
             raise ImportDamaged(f"{arguments.file} is damaged, or was cut off; nothing was restored.") from None
-        async with opened_store(_url_of(path)) as source, opened_store(arguments.store, is_made=True) as store:
-            files = (_files(source), _files(store))
-            records = arguments.records if await _has_data(store, source) else RECORDS
-            report = await copy(source, store, Selection(), lambda done: None, files, is_move=False, records=records)
-            return _told(report)
-
-
-async def _has_data(store: Store, source: Store) -> bool:
-    """Whether a store has anything that what comes from the source could change."""
-    if await store.tenants() or await store.keyring.all():
-        return True
-    return any([await store.audit.read(tenant, Wanted(), limit=1) for tenant in await source.tenants()])
-
-
-def _add_store(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--store", metavar="URL", help="where conversations are kept (default: the one that is set)")
+        async with opened(_url_of(path)) as source, opened(arguments.store, is_made=True) as target:
+            return _told(await source.admin.restore_to(target.admin, arguments.records))
 
 
 def _url_of(file: Path) -> str:
     return f"sqlite:///{quote(str(file))}"
-
-
-def _url(store: str | None) -> str:
-    return _settings(store).store
-
-
-def _settings(store: str | None = None) -> Settings:
-    return load_settings(os.environ, {"store": store}, read_trusted_file(os.environ))
-
-
-def _files(store: Store) -> Attachments | None:
-    """Return the files of a store, whose bytes are where the settings say."""
-    return attachments_of(store, _settings().files, UNLIMITED)
-
-
-@asynccontextmanager
-async def opened_store(given: str | None, *, is_made: bool = False) -> AsyncIterator[Store]:
-    """Open a store; one that is only read must exist."""
-    url = _url(given)
-    path = store_path(url)
-    if path is not None and not path.exists() and not is_made:
-        raise StoreUnavailable(f"There is no store {url} yet.")
-    store = await open_store(url)
-    try:
-        yield store
-    finally:
-        await store.close()
 
 
 def _draft(path: Path) -> Path:

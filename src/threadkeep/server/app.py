@@ -85,8 +85,8 @@ CROSS_ORIGIN: dict[str, Any] = {
 def create_app(conversations: Conversations, settings: Settings, metrics: ServerMetrics | None = None) -> FastAPI:
     """Wire the application around open conversations, whose turns are counted in `metrics`."""
     metrics = metrics or ServerMetrics()
-    refusals = Refusals(conversations.audit, settings.operator_tenant or LOCAL.tenant)
-    keys = ApiKeyGuard(conversations.keyring, settings, refusals)
+    refusals = Refusals(conversations.admin.audit, settings.operator_tenant or LOCAL.tenant)
+    keys = ApiKeyGuard(conversations.admin.keyring, settings, refusals)
     guard: Guard = OpenGuard() if settings.auth == "none" else keys
     open_requests = OpenRequests()
     app = FastAPI(

@@ -21,13 +21,13 @@ async def record_settings(conversations: Conversations, settings: Settings) -> N
     """Record in the operator's tenant which settings have changed since the last record."""
     tenant = settings.operator_tenant or LOCAL.tenant
     try:
-        secret = await conversations.keyring.secret()
+        secret = await conversations.admin.keyring.secret()
         hashes = {name: _hash(secret, value) for name, value in settings}
-        last = await conversations.audit.read(tenant, Wanted(actions=(CHANGED,), newest_first=True), limit=1)
+        last = await conversations.admin.audit.read(tenant, Wanted(actions=(CHANGED,), newest_first=True), limit=1)
         before = last[0].act.details["hashes"] if last else {}
         changed = sorted(name for name in hashes if hashes[name] != before.get(name))
         if changed:
-            await conversations.record(tenant, CHANGED, "settings:server", changed=changed, hashes=hashes)
+            await conversations.admin.record(tenant, CHANGED, "settings:server", changed=changed, hashes=hashes)
     except StoreError as error:
         logger.warning("it could not be put on record which settings were changed: %s", error)
 

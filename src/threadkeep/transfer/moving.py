@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
@@ -121,29 +121,54 @@ async def branch_text(
     yield writer.end()
 
 
-async def write_branches(
+async def export_branches(
     store: Store,
+    attachments: Attachments | None,
     selection: Selection,
-    file: IO[bytes],
     progress: Progress,
     writer: Callable[[Conversation], BranchWriter],
     ending: str,
-    attachments: Attachments | None = None,
-) -> None:
-    """Write the current branch of each conversation: one alone as it is, many as members of an archive."""
-    if selection.conversation is not None:
-        async for conversation in select(store, selection):
-            async for text in branch_text(store, conversation, writer(conversation), attachments):
-                file.write(text.encode())
-        return
-    archive, done = ArchiveWriter(file), 0
+) -> AsyncIterator[str | bytes]:
+    """Yield the current branch of each conversation: one alone as it is, many as members of an archive."""
+    sink, done = Sink(), 0
+    archive = ArchiveWriter(sink)
     async for conversation in select(store, selection):
-        archive.begin(f"{archive.members + 1:05}-{conversation.id}.{ending}")
+        if selection.conversation is None:
+            archive.begin(f"{archive.members + 1:05}-{conversation.id}.{ending}")
         async for text in branch_text(store, conversation, writer(conversation), attachments):
-            archive.write(text)
+            if selection.conversation is not None:
+                yield text
+            else:
+                archive.write(text)
+                yield sink.take()
         done += conversation.entries
         progress(done)
-    archive.close()
+    if selection.conversation is None:
+        archive.close()
+        yield sink.take()
+
+
+def export(
+    store: Store,
+    attachments: Attachments | None,
+    selection: Selection,
+    form: Format,
+    progress: Progress,
+    begun: Written | None,
+    writer: Callable[[Conversation], BranchWriter],
+) -> AsyncIterator[str | bytes]:
+    """Yield a selection in one of the formats."""
+    match form:
+        case Format.JSONL:
+            return export_lines(store, selection, progress, begun, attachments)
+        case Format.ZIP:
+            return export_archive(store, selection, progress, attachments)
+        case Format.FINETUNE:
+            return finetune_lines(store, selection, progress)
+        case Format.MARKDOWN:
+            return export_branches(store, attachments, selection, progress, writer, "md")
+        case Format.HTML:
+            return export_branches(store, attachments, selection, progress, writer, "html")
 
 
 async def finetune_lines(store: Store, selection: Selection, progress: Progress) -> AsyncIterator[str]:
@@ -220,6 +245,13 @@ async def copy(
         progress(done)
     await importer.finish()
     return importer.report
+
+
+async def has_data(store: Store, source: Store) -> bool:
+    """Whether a store has anything that what comes from the source could change."""
+    if await store.tenants() or await store.keyring.all():
+        return True
+    return any([await store.audit.read(tenant, Wanted(), limit=1) for tenant in await source.tenants()])
 
 
 async def _copy_keys(source: Store, target: Store, tenant: str, report: Report) -> None:

@@ -131,7 +131,7 @@ async def _after(begun: Iterable[str], rest: AsyncIterator[str]) -> AsyncIterato
 
 
 def session_routes(conversations: Conversations, settings: Settings) -> APIRouter:
-    router, cursors = APIRouter(prefix="/api/v1", tags=["dialect: sessions"]), ListCursors(conversations.keyring)
+    router, cursors = APIRouter(prefix="/api/v1", tags=["dialect: sessions"]), ListCursors(conversations.admin.keyring)
     exchange, sessions = Exchange(conversations, settings.dialects.sessions), Sessions(conversations)
 
     @router.post("/chat", response_model=Reply, summary="Send a message and wait for the answer")

@@ -16,6 +16,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from threadkeep import runtime
 from threadkeep.cli import doctor
 from threadkeep.cli.main import main
 from threadkeep.conversation.scope import LOCAL
@@ -223,7 +224,7 @@ def test_what_a_store_warns_of_is_a_finding(
         logging.getLogger("threadkeep.store.postgres.schema").warning("the role %s owns the schema", "ada")
         return await open_store(url)
 
-    monkeypatch.setattr(doctor, "open_store", open_with_a_warning)
+    monkeypatch.setattr(runtime, "open_store", open_with_a_warning)
     assert main(["doctor", "--port", "0", "--store", "memory:"]) == 0
     told = capsys.readouterr()
     assert any(

@@ -13,7 +13,7 @@ async def test_settings_are_recorded_when_they_differ_from_those_of_the_last_sta
         second = first.model_copy(update={"audit_days": 30.0, "audit_key": SecretStr("another secret of theirs")})
         for settings in (first, first, second, second):
             await record_settings(conversations, settings)
-        begun, changed = [record.act for record in await conversations.audit.read("operators")]
+        begun, changed = [record.act for record in await conversations.admin.audit.read("operators")]
         assert set(begun.details["changed"]) == set(Settings.model_fields)
         assert changed.details["changed"] == ["audit_days", "audit_key"]
         assert (changed.action, changed.actor) == ("settings.changed", "system")

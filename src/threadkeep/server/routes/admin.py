@@ -48,15 +48,15 @@ class UsageList(Shown):
 
 def admin_routes(conversations: Conversations) -> APIRouter:
     router = APIRouter(prefix="/v1/admin", tags=["administration"])
-    cursors = ListCursors(conversations.keyring)
+    cursors = ListCursors(conversations.admin.keyring)
 
     @router.get("/conversations", summary="The conversations of all users of the tenant")
     async def listing(
         who: Admin, limit: Limit = 20, after: str | None = None, *, where: Annotated[ListFilter, Depends(list_filter)]
     ) -> OwnedList:
         tenant, filters = who.scope.tenant, where.model_dump()
-        await conversations.record(tenant, "conversations.listed", f"tenant:{tenant}")
-        page = await conversations.list_tenant(tenant, limit=limit, after=await cursors.read(after), **filters)
+        await conversations.admin.record(tenant, "conversations.listed", f"tenant:{tenant}")
+        page = await conversations.admin.list(tenant, limit=limit, after=await cursors.read(after), **filters)
         data = [
             OwnedConversation(**ListedConversation.of(item).model_dump(), user=item.scope.user) for item in page.items
         ]
@@ -71,14 +71,15 @@ def admin_routes(conversations: Conversations) -> APIRouter:
         head: Place = None,
         around: Place = None,
     ) -> WholeConversation:
-        handle = await conversations.read_for_admin(who.scope.tenant, id)
+        handle = await conversations.admin.conversation(who.scope.tenant, id)
         return await read_whole(handle, limit, before, head, around)
 
     @router.get("/usage", summary="How much the tenant and its users have stored")
     async def usage(who: Admin) -> UsageList:
-        await conversations.record(who.scope.tenant, "usage.read", f"tenant:{who.scope.tenant}")
+        await conversations.admin.record(who.scope.tenant, "usage.read", f"tenant:{who.scope.tenant}")
         users = [
-            await _usage(conversations, who.scope.tenant, user) for user in await conversations.users(who.scope.tenant)
+            await _usage(conversations, who.scope.tenant, user)
+            for user in await conversations.admin.users(who.scope.tenant)
         ]
         return UsageList(tenant=await _usage(conversations, who.scope.tenant, None), users=users)
 
@@ -86,6 +87,6 @@ def admin_routes(conversations: Conversations) -> APIRouter:
 
 
 async def _usage(conversations: Conversations, tenant: str, user: str | None) -> ShownUsage:
-    counted = await conversations.statistics(tenant, user=user)
-    files, file_bytes = await conversations.file_usage(tenant, user=user)
+    counted = await conversations.admin.statistics(tenant, user=user)
+    files, file_bytes = await conversations.admin.file_usage(tenant, user=user)
     return ShownUsage(user=user, **asdict(counted), files=files, file_bytes=file_bytes)

@@ -12,7 +12,6 @@ from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Admin
 from threadkeep.server.requests import Body, Lasts
 from threadkeep.server.responses import Shown
-from threadkeep.store.api_keys import create_key, revoke_key
 
 
 class NewKey(Body):
@@ -54,21 +53,21 @@ class KeyList(Shown):
 
 def api_key_routes(conversations: Conversations) -> APIRouter:
     router = APIRouter(prefix="/v1/admin/keys", tags=["administration"])
-    keyring, audit = conversations.keyring, conversations.audit
+    admin = conversations.admin
 
     @router.get("", summary="The API keys of the tenant, without their secrets")
     async def listing(who: Admin) -> KeyList:
-        await conversations.record(who.scope.tenant, "keys.listed", f"tenant:{who.scope.tenant}")
-        return KeyList(data=[ShownKey.of(key) for key in await keyring.all(who.scope.tenant)])
+        await admin.record(who.scope.tenant, "keys.listed", f"tenant:{who.scope.tenant}")
+        return KeyList(data=[ShownKey.of(key) for key in await admin.keyring.all(who.scope.tenant)])
 
     @router.post("", status_code=201, summary="Make a key for a user of the tenant, and show it once")
     async def create(who: Admin, body: NewKey) -> CreatedKey:
         scope = Scope(tenant=who.scope.tenant, user=body.user)
-        secret, key = await create_key(keyring, audit, scope, body.role, body.expires)
+        secret, key = await admin.create_key(scope, body.role, body.expires)
         return CreatedKey.of(key, key=secret)
 
     @router.delete("/{key}", status_code=204, response_class=Response, summary="Make a key of the tenant useless")
     async def revoke(who: Admin, key: Annotated[str, Path(max_length=128)]) -> None:
-        await revoke_key(keyring, audit, key, who.scope.tenant)
+        await admin.revoke_key(key, who.scope.tenant)
 
     return router

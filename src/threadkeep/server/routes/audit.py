@@ -77,11 +77,11 @@ def audit_routes(conversations: Conversations) -> APIRouter:
         after: Annotated[int | None, Query(ge=1, le=MAX_ACTS)] = None,
     ) -> Any:
         tenant = who.scope.tenant
-        await conversations.record(tenant, "audit.read", f"tenant:{tenant}")
+        await conversations.admin.record(tenant, "audit.read", f"tenant:{tenant}")
         if wants_lines(request.headers.get("accept", "")):
             return StreamingResponse(_lines(conversations, tenant, replace(filtered, after=after)), media_type=LINES)
         wanted = replace(filtered, after=after, newest_first=True)
-        found = await conversations.audit.read(tenant, wanted, limit=limit)
+        found = await conversations.admin.audit.read(tenant, wanted, limit=limit)
         data = [ShownAct.of(tenant, record) for record in found]
         return AuditPage(
             data=data,
@@ -94,14 +94,14 @@ def audit_routes(conversations: Conversations) -> APIRouter:
 
 async def _lines(conversations: Conversations, tenant: str, wanted: Wanted) -> AsyncIterator[str]:
     """Yield all records, the oldest first."""
-    async for record in conversations.audit.walk(tenant, wanted):
+    async for record in conversations.admin.audit.walk(tenant, wanted):
         yield json.dumps(ShownAct.of(tenant, record).model_dump(mode="json"), ensure_ascii=False) + "\n"
 
 
 async def _names(conversations: Conversations, tenant: str, shown: Sequence[ShownAct]) -> dict[str, str]:
     """Return the names behind pseudonyms, of people who have conversations or a key; erased ones have no name."""
     named = {text for act in shown for text in (act.actor, act.object, *act.details.values()) if isinstance(text, str)}
-    keys = await conversations.keyring.all(tenant)
-    known = {*await conversations.users(tenant), *(key.scope.user for key in keys)}
-    aliases = {conversations.audit.alias(tenant, f"{USER}{user}"): user for user in sorted(known)}
+    keys = await conversations.admin.keyring.all(tenant)
+    known = {*await conversations.admin.users(tenant), *(key.scope.user for key in keys)}
+    aliases = {conversations.admin.audit.alias(tenant, f"{USER}{user}"): user for user in sorted(known)}
     return {alias: user for alias, user in aliases.items() if alias in named}

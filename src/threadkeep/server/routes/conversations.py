@@ -59,7 +59,7 @@ def list_filter(
 
 def conversation_routes(conversations: Conversations) -> APIRouter:
     router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
-    cursors = ListCursors(conversations.keyring)
+    cursors = ListCursors(conversations.admin.keyring)
 
     @router.post("", status_code=201, summary="Create a conversation")
     async def create(who: Who, key: Key, response: Response, body: CreateBody | None = None) -> ShownConversation:

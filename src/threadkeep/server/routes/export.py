@@ -57,7 +57,7 @@ def export_routes(conversations: Conversations) -> APIRouter:
         handle = conversations.at(who.scope, id)
         conversation = await handle.read()
         headers = file_headers(conversation, chosen)
-        await conversations.record(who.scope.tenant, EXPORTED, f"conversation:{id}", format=chosen.value)
+        await conversations.admin.record(who.scope.tenant, EXPORTED, f"conversation:{id}", format=chosen.value)
         if chosen is Format.JSON:
             text = export_text(conversation, handle.entries(conversation.entries), utc_now())
             return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)

@@ -40,7 +40,7 @@ class LoginList(Shown):
 
 def login_routes(guard: ApiKeyGuard, conversations: Conversations) -> APIRouter:
     router, counted = APIRouter(prefix="/v1", tags=["signing in"]), [Depends(within_rate)]
-    keyring = conversations.keyring
+    keyring = conversations.admin.keyring
 
     @router.post("/login", status_code=204, response_class=Response, summary="Sign in: a key for a cookie")
     async def log_in(body: LoginBody, request: Request, response: Response) -> None:
@@ -59,7 +59,7 @@ def login_routes(guard: ApiKeyGuard, conversations: Conversations) -> APIRouter:
 
     @router.get("/admin/logins", dependencies=counted, summary="Where the users of the tenant are signed in")
     async def tenant_logins(who: Admin) -> LoginList:
-        await conversations.record(who.scope.tenant, "logins.listed", f"tenant:{who.scope.tenant}")
+        await conversations.admin.record(who.scope.tenant, "logins.listed", f"tenant:{who.scope.tenant}")
         return _list(who, await keyring.logins(who.scope.tenant))
 
     @router.delete(

@@ -84,7 +84,7 @@ class HoldList(Shown):
 
 def retention_routes(conversations: Conversations) -> APIRouter:
     router = APIRouter(prefix="/v1/admin", tags=["administration"])
-    retention, holds = conversations.retention, conversations.holds
+    retention, holds = conversations.admin.retention, conversations.admin.holds
 
     @router.get("/retention", summary="How long the conversations of the tenant are kept")
     async def read(who: Admin) -> Retention:

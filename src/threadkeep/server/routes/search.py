@@ -31,7 +31,7 @@ class SearchBody(Body):
 
 
 def search_routes(conversations: Conversations) -> APIRouter:
-    router, cursors = APIRouter(prefix="/v1", tags=["reading"]), ListCursors(conversations.keyring)
+    router, cursors = APIRouter(prefix="/v1", tags=["reading"]), ListCursors(conversations.admin.keyring)
 
     @router.get("/search", summary="Find messages and titles")
     async def search(

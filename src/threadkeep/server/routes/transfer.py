@@ -119,7 +119,7 @@ def transfer_routes(conversations: Conversations) -> APIRouter:
             "Content-Disposition": f'attachment; filename="conversations.{ending}"',
             "Cache-Control": "no-store",
         }
-        await conversations.record(who.scope.tenant, EXPORTED, selection.concerned, format=chosen.value)
+        await conversations.admin.record(who.scope.tenant, EXPORTED, selection.concerned, format=chosen.value)
         content = conversations.export(selection, chosen.value)
         return StreamingResponse(content, media_type=_TYPES[chosen], headers=headers)
 
@@ -133,7 +133,10 @@ def transfer_routes(conversations: Conversations) -> APIRouter:
     async def import_file(request: Request, who: Who, of: Of = Whose.ME) -> Any:
         _check_role(who, of)
         file = await _received(request)
-        importer = conversations.importer(who.scope, keep_users=of is Whose.TENANT)
+        own = of is Whose.ME
+        importer = (
+            conversations.importer(who.scope) if own else conversations.admin.importer(who.scope, keep_users=True)
+        )
         work = _Import(importer, file, slots)
         if wants_stream(request.headers.get("accept", "")):
             return StreamingResponse(work.events(), media_type="text/event-stream", headers=STREAM_HEADERS)

@@ -20,6 +20,6 @@ def user_routes(conversations: Conversations, audit_key: SecretStr | None) -> AP
     async def erase(who: Who, user: Id) -> Receipt:
         if who.role is not KeyRole.ADMIN and user != who.scope.user:
             raise NotAllowed("Only an administrator may erase somebody else.")
-        return await conversations.erasure.erase(Scope(tenant=who.scope.tenant, user=user), key)
+        return await conversations.admin.erasure.erase(Scope(tenant=who.scope.tenant, user=user), key)
 
     return router

@@ -49,7 +49,7 @@ async def test_the_tenant_of_a_key_that_was_good_hears_of_it() -> None:
 async def test_a_revoked_key_and_a_request_for_too_much_are_on_record_in_their_tenant() -> None:
     async with serving(auth="keys", operator_tenant="operators") as server:
         gone, old = await server.key("acme", "bob")
-        await server.conversations.keyring.revoke(gone.id, utc_now())
+        await server.conversations.admin.keyring.revoke(gone.id, utc_now())
         _, ada = await server.key("acme", "ada")
         for headers in (old, old):
             assert (await server.client.get("/v1/me", headers=headers)).status_code == 401
@@ -58,12 +58,12 @@ async def test_a_revoked_key_and_a_request_for_too_much_are_on_record_in_their_t
         ).status_code == 401
         assert (await server.client.get("/v1/admin/usage", headers=ada)).status_code == 403
         assert (await server.client.get("/v1/export?of=tenant", headers=ada)).status_code == 403
-        refused, denied = [record.act for record in await server.conversations.audit.read("acme")]
+        refused, denied = [record.act for record in await server.conversations.admin.audit.read("acme")]
         assert (refused.action, refused.object, refused.actor) == ("access.refused", f"key:{gone.id}", "anonymous")
         assert (refused.address, bool(refused.request)) == ("127.0.0.1", True)
         assert (denied.action, denied.object) == ("access.denied", "route:/v1/admin/usage")
-        assert denied.actor == server.conversations.audit.alias("acme", "user:ada")
-        (unknown,) = await server.conversations.audit.read("operators")
+        assert denied.actor == server.conversations.admin.audit.alias("acme", "user:ada")
+        (unknown,) = await server.conversations.admin.audit.read("operators")
         assert unknown.act.object == "key:unknown"
 
 
@@ -72,7 +72,7 @@ async def test_who_signs_in_and_out_is_on_record() -> None:
         key, ada = await server.key("acme", "ada")
         _, root = await server.key("acme", "root", KeyRole.ADMIN)
         secret = ada["Authorization"].removeprefix("Bearer ")
-        audit, page = server.conversations.audit, {"Origin": server.url}
+        audit, page = server.conversations.admin.audit, {"Origin": server.url}
         assert (await server.client.post("/v1/login", json={"key": secret}, headers=page)).status_code == 204
         assert (await server.client.post("/v1/logout", headers=page)).status_code == 204
         assert (await server.client.post("/v1/login", json={"key": secret}, headers=page)).status_code == 204
