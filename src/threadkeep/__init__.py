@@ -145,6 +145,7 @@ _NAMES = "threadkeep.names"
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f"threadkeep.{_HOMES[name]}"), name)
-    for point in () if name.startswith("_") else import_module("threadkeep.rings").offered(_NAMES, name):
-        return point.load()
+    for point in () if name.startswith("_") else import_module("threadkeep.rings").offered(_NAMES):
+        if point.name == name:
+            return point.load()
     raise AttributeError(f"module 'threadkeep' has no attribute {name!r}, and no installed package adds it")

@@ -3,26 +3,49 @@
 Packages of our own (`threadkeep_*`, one wheel carries them all) and those of others are treated alike.
 """
 
+import logging
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from threadkeep.errors import PackageMissing
 
+logger = logging.getLogger(__name__)
+
 PROTOCOLS = "threadkeep.protocols"
 """The entry points by which packages offer protocols: each makes a router of conversations and settings."""
+IMPORTERS = "threadkeep.importers"
+"""The entry points by which packages read other programs' exports: each takes a place and a JSON value and returns a
+`Portable` conversation or a `Problem`; it raises `UnknownFormat` for a value that its programs do not write."""
+DATABASES = "threadkeep.databases"
+"""The entry points by which packages read other programs' databases, `sqlite` and `postgresql`: each takes an address
+and the name of a table, or none, and yields `Portable` conversations and `Problem`s."""
 EMBEDDINGS = "threadkeep.embeddings"
 """The entry points by which packages offer embeddings: `langchain` makes those of any provider from their name."""
 
 
-def offered(group: str, name: str | None = None) -> list[EntryPoint]:
-    """Return what installed packages offer in a group, or under one name of it, in the order of the names."""
-    found = entry_points(group=group) if name is None else entry_points(group=group, name=name)
-    return sorted(found)
+@lru_cache(maxsize=32)
+def offered(group: str) -> tuple[EntryPoint, ...]:
+    """Return what installed packages offer in a group, in the order of the names. They are looked for once."""
+    return tuple(sorted(entry_points(group=group)))
+
+
+def load_all(group: str) -> list[Any]:
+    """Return all that packages offer in a group. What cannot be loaded is logged and left out."""
+    loaded = []
+    for point in offered(group):
+        try:
+            loaded.append(point.load())
+        except ImportError as error:
+            logger.warning("%s of %s cannot be loaded: %s", point.name, group, error)
+    return loaded
 
 
 def load(group: str, name: str, what: str) -> Any:
     """Return what a package offers under a name. PackageMissing says `what` is not there, or what its package lacks."""
-    for point in offered(group, name):
+    for point in offered(group):
+        if point.name != name:
+            continue
         try:
             return point.load()
         except ImportError as error:

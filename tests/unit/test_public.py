@@ -25,7 +25,7 @@ def test_a_package_around_the_core_may_add_a_name() -> None:
 
 
 def test_a_name_whose_package_is_missing_is_no_attribute(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rings, "entry_points", lambda group, name: ())
+    monkeypatch.setattr(rings, "offered", lambda group: ())
     with pytest.raises(AttributeError, match="no installed package adds it"):
         threadkeep.ConversationStore  # noqa: B018
 

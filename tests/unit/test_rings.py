@@ -1,5 +1,6 @@
 """What packages around the core bring along: found by entry points, and told in a sentence where it is missing."""
 
+import math
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -12,11 +13,8 @@ from threadkeep.errors import PackageMissing
 def offered(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
     """What is installed, as long as this test lasts: nothing but what is added to it."""
     points: list[EntryPoint] = []
-
-    def entry_points(*, group: str, name: str | None = None) -> list[EntryPoint]:
-        return [point for point in points if point.group == group and name in (None, point.name)]
-
-    monkeypatch.setattr(rings, "entry_points", entry_points)
+    monkeypatch.setattr(rings, "entry_points", lambda group: [point for point in points if point.group == group])
+    monkeypatch.setattr(rings, "offered", rings.offered.__wrapped__)
     return points
 
 
@@ -40,3 +38,11 @@ def test_a_package_that_lacks_one_that_it_needs_names_it(offered: list[EntryPoin
     offered.append(EntryPoint("root", "no_such_package.roots:root", "numbers"))
     with pytest.raises(PackageMissing, match="the root cannot be loaded: No module named 'no_such_package'"):
         rings.load("numbers", "root", "the root")
+
+
+def test_all_that_is_offered_is_loaded_but_for_what_cannot_be(
+    offered: list[EntryPoint], caplog: pytest.LogCaptureFixture
+) -> None:
+    offered += [EntryPoint("pi", "math:pi", "numbers"), EntryPoint("e", "no_such_package:e", "numbers")]
+    assert rings.load_all("numbers") == [math.pi]
+    assert "e of numbers cannot be loaded: No module named 'no_such_package'" in caplog.text

@@ -18,6 +18,7 @@ from threadkeep.background import supervised
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversations import Conversations
+from threadkeep.rings import PROTOCOLS, load_all
 from threadkeep.server.health import health_routes
 from threadkeep.server.identity.api_keys import ApiKeyGuard
 from threadkeep.server.identity.guards import Guard, OpenGuard, identify
@@ -34,7 +35,6 @@ from threadkeep.server.middleware.tracking import OpenRequests, RecordRequests, 
 from threadkeep.server.negotiation import HeadRequests
 from threadkeep.server.page import PageFiles, page_routes, unknown_page
 from threadkeep.server.problems import DESCRIBED, answer_with_problems
-from threadkeep.server.protocols import protocol_routes
 from threadkeep.server.routes.about import about_routes
 from threadkeep.server.routes.admin import admin_routes
 from threadkeep.server.routes.api_keys import api_key_routes
@@ -139,8 +139,8 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     ):
         app.include_router(routes(conversations), dependencies=[Depends(within_rate)])
     app.include_router(user_routes(conversations, settings.audit_key), dependencies=[Depends(within_rate)])
-    for protocol in protocol_routes(conversations, settings):
-        app.include_router(protocol, dependencies=[Depends(within_rate)])
+    for protocol_routes in load_all(PROTOCOLS):
+        app.include_router(protocol_routes(conversations, settings), dependencies=[Depends(within_rate)])
     if settings.may_share:
         app.include_router(share_routes(conversations, settings.root_path))
     if settings.may_be_killed:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, closing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,36 +11,31 @@ from pydantic import ValidationError
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import FORMAT as DOCUMENT
 from threadkeep.errors import ImportDamaged, InvalidImport, InvalidInput, UnknownFormat
-from threadkeep.transfer import databases, jsonl
+from threadkeep.rings import DATABASES, IMPORTERS, load, load_all
+from threadkeep.transfer import jsonl
 from threadkeep.transfer.archive import members
-from threadkeep.transfer.builder import Foreign, build
 from threadkeep.transfer.documents import WIDE, Bounds, Readable, elements
 from threadkeep.transfer.files import Opened
-from threadkeep.transfer.foreign import foreign
 from threadkeep.transfer.portable import MAX_PROBLEMS, Header, LogCheck, Portable, Problem, to_entry, validated
 
 Found = Portable | Problem
 _SQLITE, _ZIP = b"SQLite format 3\0", b"PK"
 _PEEKED = 256
+NO_READER = "This is no export of Threadkeep's, and no installed package reads those of other programs."
 
 
 async def read_source(source: str, table: str | None = None) -> AsyncIterator[Found]:
     """Yield what is in a file, or in a database that is named by its URL."""
-    if source.startswith(("postgresql://", "postgres://")):
-        async with databases.connected(source) as database:
-            async for item in _tables(database, "", table):
-                yield item
-        return
     path = Path(source.removeprefix("sqlite:///"))
-    if await asyncio.to_thread(is_sqlite, path):
-        try:
-            opened = databases.SqliteFile(path)
-        except ImportDamaged as error:
-            yield Problem.of(path.name, error)
-            return
-        with closing(opened):
-            async for item in _tables(opened, f"{path.name}, ", table):
-                yield item
+    if source.startswith(("postgresql://", "postgres://")):
+        kind = "postgresql"
+    else:
+        kind = "sqlite" if await asyncio.to_thread(is_sqlite, path) else "file"
+    if kind != "file":
+        address = source if kind == "postgresql" else str(path)
+        read_database = load(DATABASES, kind, "a reader of other programs' databases")
+        async for item in read_database(address, table):
+            yield item
         return
     with await asyncio.to_thread(path.open, "rb") as file:
         async with aclosing(read_file(file, path.name)) as items:
@@ -52,17 +47,6 @@ def is_sqlite(path: Path) -> bool:
     """Whether a file is an SQLite database."""
     with path.open("rb") as file:
         return file.read(len(_SQLITE)) == _SQLITE
-
-
-async def _tables(database: databases.Database, name: str, table: str | None) -> AsyncIterator[Found]:
-    try:
-        async for place, found in databases.sessions(database, table):
-            if isinstance(found, Foreign):
-                yield _built(f"{name}{place}", found)
-            elif isinstance(found, InvalidInput):
-                yield Problem.of(f"{name}{place}", found)
-    except InvalidInput as error:
-        yield Problem.of(name.rstrip(", ") or "database", error)
 
 
 async def read_file(file: IO[bytes], name: str, bounds: Bounds = WIDE) -> AsyncGenerator[Found, None]:
@@ -80,8 +64,8 @@ async def read_file(file: IO[bytes], name: str, bounds: Bounds = WIDE) -> AsyncG
 
 def read_items(file: IO[bytes], name: str, bounds: Bounds = WIDE) -> Iterator[Found]:
     """Yield the conversations in a file of lines, JSON or an archive of them, as long as not everything is wrong."""
-    problems = 0
-    for item in _items(file, name, bounds):
+    problems, values = 0, _Values()
+    for item in _items(file, name, bounds, values):
         problems += isinstance(item, Problem)
         if problems == MAX_PROBLEMS:
             yield Problem.of(name, ImportDamaged("Too much is wrong with it; the rest was not read."))
@@ -89,19 +73,19 @@ def read_items(file: IO[bytes], name: str, bounds: Bounds = WIDE) -> Iterator[Fo
         yield item
 
 
-def _items(file: IO[bytes], name: str, bounds: Bounds) -> Iterator[Found]:
+def _items(file: IO[bytes], name: str, bounds: Bounds, values: "_Values") -> Iterator[Found]:
     try:
         beginning = file.read(_PEEKED)
         file.seek(0)
         if beginning.startswith(_SQLITE):
             raise UnknownFormat("A database is imported on the command line: threadkeep import FILE.")
         if not beginning.startswith(_ZIP):
-            yield from _text(file, beginning, name, bounds)
+            yield from _text(file, beginning, name, bounds, values)
             return
         is_known = False
         for member, opened, files in members(file, bounds.directory):
             beginning = opened.read(_PEEKED)
-            for item in _text(_Rejoined(beginning, opened), beginning, f"{name}, {member}", bounds, files):
+            for item in _text(_Rejoined(beginning, opened), beginning, f"{name}, {member}", bounds, values, files):
                 if isinstance(item, Problem) and item.code == UnknownFormat.code:
                     break  # an archive holds other things beside conversations
                 is_known = True
@@ -138,7 +122,12 @@ class _Rejoined:
 
 
 def _text(
-    file: Readable, beginning: bytes, name: str, bounds: Bounds, files: Opened = lambda sha256: None
+    file: Readable,
+    beginning: bytes,
+    name: str,
+    bounds: Bounds,
+    values: "_Values",
+    files: Opened = lambda sha256: None,
 ) -> Iterator[Found]:
     if f'"{jsonl.FORMAT}"'.encode() in beginning:
         yield from jsonl.JsonlReader(file, name, files, bounds).read()
@@ -149,7 +138,7 @@ def _text(
             yield item
             return
         place, value = item
-        found = _found(place, value)
+        found = values.read(place, value)
         yield found
         if is_first and isinstance(found, Problem) and found.code == UnknownFormat.code:
             return
@@ -158,26 +147,29 @@ def _text(
         yield Problem.of(name, UnknownFormat("There is nothing in it."))
 
 
-def _found(place: str, value: Any) -> Found:
-    try:
-        if isinstance(value, dict) and value.get("format") == DOCUMENT:
-            return _document(place, value)
-        found = foreign(value)
-    except InvalidInput as error:
-        return Problem.of(place, error)
-    except (ValidationError, TypeError, ValueError, LookupError, AttributeError, RecursionError):
-        return Problem.of(place, InvalidImport("A conversation has a shape that no known export has."))
-    return _built(place, found)
+class _Values:
+    """Makes conversations of JSON values: our own documents, and what installed packages know of other programs."""
 
+    def __init__(self) -> None:
+        self._readers = load_all(IMPORTERS)
 
-def _built(place: str, found: Foreign) -> Found:
-    found.place = place
-    try:
-        return build(found)
-    except InvalidInput as error:
-        return Problem.of(place, error)
-    except (ValidationError, TypeError, ValueError, LookupError, AttributeError, RecursionError):
-        return Problem.of(place, InvalidImport("A message has a shape that no known export has."))
+    def read(self, place: str, value: Any) -> Found:
+        """Return the conversation in a value, or what is wrong with it."""
+        try:
+            if isinstance(value, dict) and value.get("format") == DOCUMENT:
+                return _document(place, value)
+            return self._read_foreign(place, value)
+        except InvalidInput as error:
+            return Problem.of(place, error)
+        except (ValidationError, TypeError, ValueError, LookupError, AttributeError, RecursionError):
+            return Problem.of(place, InvalidImport("A conversation has a shape that no known export has."))
+
+    def _read_foreign(self, place: str, value: Any) -> Found:
+        for read in self._readers:
+            with suppress(UnknownFormat):
+                found: Found = read(place, value)
+                return found
+        raise UnknownFormat(None if self._readers else NO_READER)
 
 
 def _document(place: str, value: dict[str, Any]) -> Portable:

@@ -192,7 +192,7 @@ def test_a_dialect_that_nobody_answers_in_is_a_warning(folder: Path, capsys: pyt
 def test_a_dialect_that_no_package_offers_is_a_warning(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "offered", lambda group: [])
+    monkeypatch.setattr(doctor, "offered", lambda group: ())
     status, found = diagnosed(capsys)
     assert (status, found["dialects"]["grade"]) == (0, "warn")
     assert "no installed package offers the dialect" in found["dialects"]["said"]

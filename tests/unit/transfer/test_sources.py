@@ -24,7 +24,9 @@ from tests.unit.transfer.kinds import (
     ours,
     zipped,
 )
+from threadkeep import rings
 from threadkeep.conversation.message import Message, Role
+from threadkeep.errors import PackageMissing
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
 from threadkeep.testing.samples import new
@@ -33,7 +35,7 @@ from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import BEGINNING
 from threadkeep.transfer.moving import export_archive
-from threadkeep.transfer.portable import MAX_PROBLEMS
+from threadkeep.transfer.portable import MAX_PROBLEMS, Problem
 from threadkeep.transfer.sources import read_items, read_source
 
 FLIPS = CUTS = 200
@@ -253,6 +255,23 @@ def test_a_file_in_which_nothing_is_right_is_not_read_to_its_end() -> None:
     items = list(read_items(file, "file"))
     assert (len(items), items[-1].place) == (MAX_PROBLEMS, "file")
     assert file.tell() < 100_000
+
+
+def test_without_a_package_for_other_programs_only_exports_of_ours_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rings, "offered", lambda group: ())
+    (problem,) = read_items(io.BytesIO(as_json(CHATGPT)), "chats.json")
+    assert isinstance(problem, Problem)
+    assert "no installed package reads those of other programs" in problem.detail
+
+
+@pytest.mark.asyncio
+async def test_without_a_package_for_other_programs_a_database_is_refused_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(FOREIGN["open webui database"](tmp_path / "made.db"))
+    monkeypatch.setattr(rings, "offered", lambda group: ())
+    with pytest.raises(PackageMissing, match="No installed package offers a reader of other programs' databases"):
+        await _import(await open_store("memory:"), tmp_path / "file")
 
 
 async def _kinds(tmp_path: Path) -> dict[str, bytes]:

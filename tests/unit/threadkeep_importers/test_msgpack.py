@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from threadkeep.errors import ImportDamaged, TooDeep
-from threadkeep.transfer.msgpack import unpack
+from threadkeep_importers.msgpack import unpack
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text() | st.binary(),

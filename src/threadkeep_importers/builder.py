@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
+from pydantic import ValidationError
+
 from threadkeep.conversation.entry import Entry, HeadChoice, Status, Update
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
-from threadkeep.errors import InvalidId, InvalidImport
+from threadkeep.errors import InvalidId, InvalidImport, InvalidInput
 from threadkeep.text.title import title_from_words
-from threadkeep.transfer.portable import Header, LogCheck, Portable, validated
+from threadkeep.transfer.portable import Header, LogCheck, Portable, Problem, validated
 
 _MILLISECONDS = 1e11
 _LONGEST_NAME = 64
@@ -48,6 +50,17 @@ class Foreign:
     archived: bool = False
     system: str | None = None
     place: str = ""
+
+
+def built(place: str, foreign: Foreign) -> Portable | Problem:
+    """Return the conversation as one of ours, or what is wrong with it."""
+    foreign.place = place
+    try:
+        return build(foreign)
+    except InvalidInput as error:
+        return Problem.of(place, error)
+    except (ValidationError, TypeError, ValueError, LookupError, AttributeError, RecursionError):
+        return Problem.of(place, InvalidImport("A message has a shape that no known export has."))
 
 
 def build(foreign: Foreign) -> Portable:

@@ -7,7 +7,7 @@ Tables are known by their columns. Sessions are read one after the other, only e
 import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ from typing import Any
 import apsw
 
 from threadkeep.errors import ImportDamaged, InvalidImport, InvalidInput, StoreUnavailable, TooDeep, UnknownFormat
-from threadkeep.transfer.builder import Foreign, Node, moment
-from threadkeep.transfer.foreign import foreign, said
-from threadkeep.transfer.msgpack import unpack
+from threadkeep.transfer.portable import Portable, Problem
+from threadkeep_importers.builder import Foreign, Node, built, moment
+from threadkeep_importers.foreign import foreign, said
+from threadkeep_importers.msgpack import unpack
 
 Row = Mapping[str, Any]
 Item = tuple[str, Foreign | Exception]
@@ -119,6 +120,37 @@ async def connected(url: str) -> AsyncIterator[PostgresDatabase]:
         raise ImportDamaged(f"The database cannot be read: {type(error).__name__}.") from None
     finally:
         await connection.close()
+
+
+async def read_sqlite(path: str, table: str | None) -> AsyncIterator[Portable | Problem]:
+    """Yield the conversations in an SQLite file."""
+    name = Path(path).name
+    try:
+        opened = SqliteFile(Path(path))
+    except ImportDamaged as error:
+        yield Problem.of(name, error)
+        return
+    with closing(opened):
+        async for item in _built(opened, f"{name}, ", table):
+            yield item
+
+
+async def read_postgres(url: str, table: str | None) -> AsyncIterator[Portable | Problem]:
+    """Yield the conversations in a PostgreSQL database."""
+    async with connected(url) as database:
+        async for item in _built(database, "", table):
+            yield item
+
+
+async def _built(database: Database, name: str, table: str | None) -> AsyncIterator[Portable | Problem]:
+    try:
+        async for place, found in sessions(database, table):
+            if isinstance(found, Foreign):
+                yield built(f"{name}{place}", found)
+            elif isinstance(found, InvalidInput):
+                yield Problem.of(f"{name}{place}", found)
+    except InvalidInput as error:
+        yield Problem.of(name.rstrip(", ") or "database", error)
 
 
 async def sessions(db: Database, table: str | None = None) -> AsyncIterator[Item]:

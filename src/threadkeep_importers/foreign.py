@@ -6,9 +6,15 @@ from typing import Any
 
 from threadkeep.conversation.message import Role
 from threadkeep.errors import InvalidImport, UnknownFormat
-from threadkeep.transfer.builder import Foreign, Node, moment, role_of, text_of
+from threadkeep.transfer.portable import Portable, Problem
+from threadkeep_importers.builder import Foreign, Node, built, moment, role_of, text_of
 
 Reader = Callable[[dict[str, Any]], Foreign]
+
+
+def read(place: str, value: Any) -> Portable | Problem:
+    """Return the conversation in a JSON value as one of ours; `UnknownFormat` if no known program wrote it."""
+    return built(place, foreign(value))
 
 
 def foreign(value: Any) -> Foreign:
