@@ -1,7 +1,9 @@
 """The names that `import threadkeep` offers."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +30,13 @@ def test_a_name_whose_package_is_missing_is_no_attribute(monkeypatch: pytest.Mon
     monkeypatch.setattr(rings, "offered", lambda group: ())
     with pytest.raises(AttributeError, match="no installed package adds it"):
         threadkeep.ConversationStore  # noqa: B018
+
+
+def test_type_checkers_are_told_the_same_names() -> None:
+    stub = ast.parse(Path(threadkeep.__file__).with_suffix(".pyi").read_text())
+    homes = [each for each in stub.body if isinstance(each, ast.ImportFrom) and each.module != "typing"]
+    told = {alias.asname: each.module for each in homes for alias in each.names}
+    assert told == {name: f"threadkeep.{home}" for name, home in threadkeep._HOME_OF.items()}
 
 
 def test_a_name_that_is_not_there_is_named_in_the_error() -> None:

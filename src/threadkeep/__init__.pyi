@@ -1,0 +1,49 @@
+# ruff: noqa: I001 - one line a module
+from typing import Any
+
+from threadkeep.context.base import Policy as Policy, Window as Window
+from threadkeep.conversation.conversation import Conversation as Conversation
+from threadkeep.conversation.cursor import Cursor as Cursor
+from threadkeep.conversation.events import (
+    BlockAdded as BlockAdded,
+    CallDecided as CallDecided,
+    ConversationUpdated as ConversationUpdated,
+    Event as Event,
+    HeadChosen as HeadChosen,
+    MessageCompleted as MessageCompleted,
+    MessageStarted as MessageStarted,
+    ReadersCounted as ReadersCounted,
+    ReasoningDelta as ReasoningDelta,
+    SpoolChanged as SpoolChanged,
+    StateChanged as StateChanged,
+    TextDelta as TextDelta,
+    ToolCalled as ToolCalled,
+    ToolReturned as ToolReturned,
+    TurnEnded as TurnEnded,
+    TurnQueued as TurnQueued,
+    TurnRetrying as TurnRetrying,
+    TurnStarted as TurnStarted,
+    TurnWaiting as TurnWaiting,
+)
+from threadkeep.conversation.message import Message as Message
+from threadkeep.conversation.scope import Scope as Scope
+from threadkeep.conversation.turn import Failure as Failure
+from threadkeep.conversation_handle import (
+    ConversationHandle as ConversationHandle,
+    TurnHandle as TurnHandle,
+    TurnOutcome as TurnOutcome,
+)
+from threadkeep.conversations import Conversations as Conversations
+from threadkeep.errors import ThreadkeepError as ThreadkeepError
+from threadkeep.llm.base import ModelOptions as ModelOptions
+from threadkeep.runtime import open as open  # noqa: A004
+from threadkeep.store.base import Store as Store
+from threadkeep.tools.base import ToolContext as ToolContext, ToolOutcome as ToolOutcome
+from threadkeep.tools.decorator import tool as tool
+from threadkeep.tools.registry import Registry as Registry
+from threadkeep.turn.assistant import Assistant as Assistant
+
+__version__: str
+__all__: list[str]
+
+def __getattr__(name: str) -> Any: ...
