@@ -204,7 +204,7 @@ async def measure_retention(report: Report, folder: Path, conversations: int) ->
         await talk(kept, [], partial(_has_passed, time.monotonic() + 2))
         await talk(kept, alone, partial(_has_passed, time.monotonic() + 20))
         started = time.perf_counter()
-        run = asyncio.create_task(kept.retention.run(LOCAL.tenant))
+        run = asyncio.create_task(kept.admin.retention.run(LOCAL.tenant))
         await talk(kept, beside, run.done)
         done, seconds = await run or Counter(), time.perf_counter() - started
     rows = [

@@ -248,7 +248,7 @@ class ConversationHandle:
 
         With `presence` the caller counts as a reader, and is told how many there are.
         """
-        return follow(self._store, self._store.bus, self.scope, self.id, after, presence=presence)
+        return follow(self._store, self._runner.deps.bus, self.scope, self.id, after, presence=presence)
 
     @checked
     async def messages(self, *, limit: int | None = 10, head: int | None = None) -> list[Message]:

@@ -51,10 +51,9 @@ from threadkeep.transfer.jsonl import Written
 from threadkeep.transfer.moving import BranchWriter, Format, export
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.attached import Attachable, attached
-from threadkeep.turn.local_bus import list_topic
+from threadkeep.turn.local_bus import LocalBus, list_topic
 from threadkeep.turn.models import Models
 from threadkeep.turn.notify_bridge import NotifyBridge
-from threadkeep.turn.publishing import PublishingStore
 from threadkeep.turn.runner import TurnRunner
 
 MCP_PATIENCE = 10.0
@@ -83,7 +82,7 @@ class Conversations:
         self.mcp = mcp
         erase = [assistant.erase for assistant in assistants.values() if assistant.erase is not None]
         self.admin = Administration(runner, retention or Retention(), erase)
-        self._store.on_read = self.admin.retention.note_read
+        self._store.note_read = self.admin.retention.note_read
         self._jobs: list[asyncio.Task[None]] = []
         self._bridge: asyncio.Task[None] | None = None
 
@@ -154,7 +153,7 @@ class Conversations:
     def list_changes(self, scope: Scope) -> Iterator[Callable[[float], Awaitable[bool]]]:
         """Yield a function that waits at most so many seconds for a change in the user's list and returns whether it
         heard of one. It may miss changes by other processes."""
-        with self._store.bus.subscribed(scope.tenant, list_topic(scope.user)) as subscription:
+        with self._deps.bus.subscribed(scope.tenant, list_topic(scope.user)) as subscription:
 
             async def wait(seconds: float) -> bool:
                 return bool(await subscription.get(seconds))
@@ -234,7 +233,7 @@ class Conversations:
     def beside(self, store: Store) -> "Conversations":
         """Return conversations on another store with the same assistants, models and limits of turns. They get no
         titles, nothing there is recovered or purged, and the caller closes the store."""
-        runner = TurnRunner(replace(self._deps, store=PublishingStore(store)))
+        runner = TurnRunner(replace(self._deps, store=store, bus=LocalBus()))
         return Conversations(runner, self.assistants, self.model_choice, self.mcp)
 
     # The life of the whole
@@ -292,7 +291,7 @@ class Conversations:
         if obey_retention:
             self._jobs.append(_background_task("retention", lambda: obey_daily(self.admin.retention)))
         if channel := self._store.notify_channel():
-            bridge = NotifyBridge(self._store.bus, channel, self._runner.changed_elsewhere)
+            bridge = NotifyBridge(self._deps.bus, channel, self._runner.changed_elsewhere)
             self._bridge = _background_task("telling other processes", bridge.run)
         return self
 

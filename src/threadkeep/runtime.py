@@ -28,6 +28,7 @@ from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.caps import Caps
+from threadkeep.store.changes import Change
 from threadkeep.store.chunks import open_chunks
 from threadkeep.tools.mcp import McpServer
 from threadkeep.tools.mcp.servers import McpServers
@@ -36,7 +37,6 @@ from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.after_turn import after_turn
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.models import Models
-from threadkeep.turn.publishing import PublishingStore
 from threadkeep.turn.runner import TurnRunner, is_gone, new_owner
 
 if TYPE_CHECKING:
@@ -195,14 +195,13 @@ async def open_conversations(
         )
     elif isinstance(store, str):
         store = await open_store(store, max_bytes=hosting.max_bytes, caps=hosting.caps)
-    published = PublishingStore(store)
     if spooling is not None:
-        spooling.kept.drained = published.publish
+        spooling.kept.drained = lambda scope, conversation: store.tell(Change(scope, conversation))
     servers = McpServers(mcp or {})
     await servers.start()
     deps = EngineDeps(
-        store=published,
-        attachments=attachments_of(published, hosting.files, hosting.file_limits),
+        store=store,
+        attachments=attachments_of(store, hosting.files, hosting.file_limits),
         assistant_of=lambda conversation: assistant_of(known, conversation, servers),
         agents=Agents().of,
         models=Models(
@@ -254,10 +253,10 @@ async def open_unanswered(
     def nobody(*_: object) -> Any:
         raise InvalidValue("Nobody answers here; threadkeep.open opens conversations that are answered.")
 
-    published = PublishingStore(await open_store(store) if isinstance(store, str) else store)
+    store = await open_store(store) if isinstance(store, str) else store
     deps = EngineDeps(
-        store=published,
-        attachments=attachments_of(published, files, UNLIMITED),
+        store=store,
+        attachments=attachments_of(store, files, UNLIMITED),
         assistant_of=nobody,
         models=nobody,
         clock=utc_now,

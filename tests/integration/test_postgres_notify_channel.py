@@ -59,10 +59,10 @@ async def heard_by_the_others(one: Conversations, opened: list[Conversations]) -
     """Publish something on one bus until every other one has heard it."""
     for other in opened:
         if other is not one:
-            with other._store.bus.subscribed("nobody", "hello") as reader:
+            with other._deps.bus.subscribed("nobody", "hello") as reader:
                 async with asyncio.timeout(PATIENCE):
                     while not reader._nudges:
-                        one._store.bus.publish("nobody", "hello")
+                        one._deps.bus.publish("nobody", "hello")
                         await asyncio.sleep(0.01)
 
 
@@ -141,7 +141,7 @@ async def test_readers_of_a_turn_that_a_slow_owner_loses_get_every_text_once(
     gate, is_writing, goes_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
     model = ScriptedModel([Text("Once "), gate, Text("upon "), asyncio.Event()])
     slow, quick = await connected(instances, model, ScriptedModel(says("a ", "time.")))
-    inside = slow._store.inside
+    inside = slow._store
     write = inside.write
 
     async def write_slowly(lease: Lease, message: str, offset: int, text: str) -> None:

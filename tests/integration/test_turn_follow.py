@@ -200,7 +200,7 @@ async def test_whoever_leaves_is_no_reader_any_more(processes: Processes) -> Non
     turn = await chat.send("Hello")
     await ended(turn)
     await first(turn.events(), "turn.completed")
-    assert conversations._store.bus.readers(chat.scope.tenant, chat.id) == 0
+    assert conversations._deps.bus.readers(chat.scope.tenant, chat.id) == 0
 
 
 class Storyteller(Model):

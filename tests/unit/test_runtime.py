@@ -71,7 +71,7 @@ async def test_what_is_no_list_of_assistants_is_refused(given: Any) -> None:
 async def test_a_store_of_ones_own_is_taken_as_it_is_and_closed_at_the_end() -> None:
     store = await open_store("memory:")
     async with threadkeep.open(store, model="demo") as conversations:
-        assert conversations._store.inside is store
+        assert conversations._store is store
         assert await (await (await conversations.create()).send("Hello")).answer() is not None
     with pytest.raises(StoreUnavailable):
         await store.ping()

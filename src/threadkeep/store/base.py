@@ -25,6 +25,7 @@ from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.store.audit import AuditLog
 from threadkeep.store.caps import Caps
+from threadkeep.store.changes import Telling
 from threadkeep.store.file_tables import FileTables
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.notify_channel import NotifyChannel
@@ -59,7 +60,7 @@ WALKED_CHARACTERS = 1024 * 1024
 MAX_BYTES = 1024 * 1024
 
 
-class Store(ABC):
+class Store(Telling, ABC):
     """Keeps conversations. Opened by `threadkeep.runtime.open_store`, closed by `close`."""
 
     keyring: KeyRing

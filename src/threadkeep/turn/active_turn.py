@@ -33,9 +33,9 @@ from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import AgentSource, Assistant, ModelSource, agent_of
+from threadkeep.turn.local_bus import LocalBus
 from threadkeep.turn.lookup import Found
 from threadkeep.turn.observer import Observer
-from threadkeep.turn.publishing import PublishingStore
 
 BodyT = TypeVar("BodyT", bound=Appendable)
 
@@ -56,7 +56,8 @@ class EngineDeps:
     - `meaning`: finds texts that are near in meaning to a question, where embeddings are installed
     """
 
-    store: PublishingStore
+    store: Store
+    bus: LocalBus = field(default_factory=LocalBus)
     assistant_of: Callable[[Conversation], Assistant]
     models: ModelSource
     agents: AgentSource = agent_of

@@ -15,6 +15,7 @@ from hashlib import blake2b
 from typing import NewType
 
 from threadkeep.conversation.events import TurnRetrying
+from threadkeep.store.changes import Change
 
 TOLD_EVERY = 10.0
 """Seconds after which a process tells the others again how many readers it has."""
@@ -197,6 +198,12 @@ class LocalBus:
     def publish_list(self, tenant: str, user: str) -> None:
         """Tell the watchers of a user's list of conversations that something in it has changed."""
         self.publish(tenant, list_topic(user))
+
+    def hear(self, change: Change) -> None:
+        """Tell whoever could see what was written to a store."""
+        self.publish(change.scope.tenant, change.conversation, Nudge(*change.text) if change.text else LOOK)
+        if change.in_list:
+            self.publish_list(change.scope.tenant, change.scope.user)
 
     def notify(self, topic: Topic, nudge: Nudge = LOOK) -> None:
         """Tell readers here only."""

@@ -45,6 +45,7 @@ class TurnRunner:
 
     def __init__(self, deps: EngineDeps, after_turn: Callable[[ActiveTurn], Awaitable[None]] | None = None) -> None:
         self.deps = deps
+        deps.store.listeners += (deps.bus.hear,)
         self._after_turn = after_turn
         self._active: dict[Key, ActiveTurn] = {}
         self._unknown: dict[Key, float] = {}

@@ -12,14 +12,13 @@ from threadkeep.tools.base import Tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.active_turn import ActiveTurn, EngineDeps
 from threadkeep.turn.assistant import Assistant
-from threadkeep.turn.publishing import PublishingStore
 
 
 async def begun(model: Model | None = None, *tools: Tool, **parts: Any) -> ActiveTurn:
     """Begin a turn that says "hello" to an assistant with these tools; `parts` are fields of `EngineDeps`."""
     assistant = Assistant(name="tester", instructions="Be brief.", tools=Registry(tools))
     answers = model or ScriptedModel()
-    store = parts.pop("store", None) or PublishingStore(await open_store("memory:"))
+    store = parts.pop("store", None) or await open_store("memory:")
     fields: dict[str, Any] = {
         "store": store,
         "assistant_of": lambda conversation: assistant,

@@ -30,7 +30,6 @@ from threadkeep.tools.registry import Registry
 from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.after_turn import after_turn
 from threadkeep.turn.assistant import Assistant
-from threadkeep.turn.publishing import PublishingStore
 from threadkeep.turn.runner import TurnRunner
 
 PATIENCE = 20.0
@@ -68,7 +67,7 @@ class Processes:
         """Open conversations whose one assistant has these tools; `parts` are further fields of `EngineDeps`."""
         chosen = assistant or Assistant(name="tester", instructions="Be brief.", tools=Registry(tools))
         fields: dict[str, Any] = {
-            "store": PublishingStore(store or await self.open_store()),
+            "store": store or await self.open_store(),
             "assistant_of": lambda conversation: chosen,
             "models": lambda name, assistant: model,
             "clock": self.clock,

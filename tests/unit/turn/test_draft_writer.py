@@ -14,8 +14,7 @@ from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.testing.samples import ADA, new, running
 from threadkeep.turn.draft_writer import MOST_UNWRITTEN, DraftWriter
-from threadkeep.turn.local_bus import Nudge, Subscription
-from threadkeep.turn.publishing import PublishingStore
+from threadkeep.turn.local_bus import LocalBus, Nudge, Subscription
 
 
 class Gated(MemoryStore):
@@ -46,9 +45,9 @@ class Scene:
         self.store = store
         self.lease = lease
         self.gated = gated
-        self.publishing = PublishingStore(gated)
-        self.bus = self.publishing.bus
-        self.writer = DraftWriter(self.publishing, lease, "answer")
+        self.bus = LocalBus()
+        gated.listeners = (self.bus.hear,)
+        self.writer = DraftWriter(gated, lease, "answer")
 
     @classmethod
     async def set(cls, fails_at: int | None = None, error: ThreadkeepError | None = None) -> "Scene":

@@ -16,7 +16,6 @@ from threadkeep.store.values import Append, Appended
 from threadkeep.testing.samples import texts_of
 from threadkeep.testing.scripted_model import ScriptedModel, says
 from threadkeep.turn.engine import SHARES, resume_turn, run_turn
-from threadkeep.turn.publishing import PublishingStore
 
 
 async def test_the_answer_and_the_end_of_the_turn_are_its_last_entries() -> None:
@@ -65,7 +64,7 @@ class Away(MemoryStore):
 
 
 async def test_what_the_store_raises_is_left_for_recovery() -> None:
-    store = PublishingStore(Away(utc_now, new_id, MAX_BYTES))
+    store = Away(utc_now, new_id, MAX_BYTES)
     active = await begun(ScriptedModel(says("Hello.")), store=store)
     with pytest.raises(StoreUnavailable):
         await run_turn(active)

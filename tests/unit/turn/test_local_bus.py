@@ -109,7 +109,7 @@ async def test_readers_are_told_that_a_model_is_asked_again_also_those_who_come_
         retry = TurnRetrying(1, 2, 4, 30.0, "model_unavailable")
         async with asyncio.timeout(PATIENCE), aclosing(chat.follow(presence=True)) as first:
             assert data_of(await anext(first)) == {"readers": 1}
-            with chat._store.bus.retrying(chat.scope.tenant, chat.id, retry):
+            with chat._runner.deps.bus.retrying(chat.scope.tenant, chat.id, retry):
                 told = data_of(await anext(first))
                 async with aclosing(chat.follow(presence=True)) as second:
                     assert data_of(await anext(second)) == {"readers": 2}

@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from threadkeep.server.middleware.headers import RAW_SEND, HttpMiddleware
+from threadkeep.server.middleware.headers import HttpMiddleware
 from threadkeep.server.problems import problem
 
 MOST_VALUES = 50_000
@@ -60,13 +60,6 @@ class BodySize(HttpMiddleware):
                 has_answered, is_open = True, message.get("more_body", message["type"] == "http.response.start")
                 await send(message)
 
-        past_all: Send = scope.get(RAW_SEND, send)
-
-        async def send_words(message: Message) -> None:
-            if refusal is None or has_answered:
-                await past_all(message)
-
-        scope[RAW_SEND] = send_words
         await self.app(scope, receive_counting, send_unless_refused)
         if refusal is not None and not has_answered:
             await refusal(scope, receive, send)

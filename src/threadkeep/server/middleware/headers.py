@@ -20,8 +20,6 @@ from threadkeep.store.values import Outage
 
 REQUEST_ID = "X-Request-Id"
 DEGRADED = "Threadkeep-Degraded"
-RAW_SEND = "threadkeep.send"
-"""The key in a request's scope for the `send` outside of all middleware but `AnswerHeaders`, the outermost."""
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
     "media-src 'self'; font-src 'self'; frame-src 'self'; connect-src 'self'; manifest-src 'self'; "
@@ -74,7 +72,6 @@ class AnswerHeaders(HttpMiddleware):
         id = brought[0] if len(brought) == 1 and _SANE.fullmatch(brought[0]) else new_id()
         _current.set(id)
         CALLER.set(Caller("anonymous", _address(scope), id))
-        scope[RAW_SEND] = send
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

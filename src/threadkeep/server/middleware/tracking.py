@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from threadkeep.conversation.scope import Scope as Asker
 from threadkeep.errors import Stopping, StoreError
 from threadkeep.server.identity.guards import IDENTITY, Guard, Identity
-from threadkeep.server.middleware.headers import RAW_SEND, HttpMiddleware
+from threadkeep.server.middleware.headers import HttpMiddleware
 from threadkeep.server.problems import CLIENT_LEFT, problem_of
 
 logger = logging.getLogger(__name__)
@@ -148,15 +148,10 @@ class TrackRequests(HttpMiddleware):
             await problem_of(Stopping())(scope, receive, send)
             return
         request = self.open_requests.begin(scope)
-        # The middleware around this looks at the beginning of an answer only, and there are many words in a stream.
-        send_words: Send = scope.get(RAW_SEND, send)
 
         async def send_noting(message: Message) -> None:
             request.note(message)
-            if request.is_stream and message["type"] == "http.response.body":
-                await send_words(message)
-            else:
-                await send(message)
+            await send(message)
 
         try:
             await self.app(scope, receive, send_noting)

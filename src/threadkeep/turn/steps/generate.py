@@ -74,7 +74,7 @@ async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing
         wait = max(pause * random.uniform(0.8, 1.2), min(error.retry_after or 0, 60))  # noqa: S311
         logger.info("the model failed (%s), asking again in %.1f s", error.code, wait)
         retry = TurnRetrying(active.lease.turn, attempt, len(pauses) + 1, wait, error.code)
-        with active.deps.store.bus.retrying(active.lease.scope.tenant, active.lease.conversation, retry):
+        with active.deps.bus.retrying(active.lease.scope.tenant, active.lease.conversation, retry):
             if await _stopped_within(active, wait):
                 return replace(generated, stopped=True)
         if generated.message:

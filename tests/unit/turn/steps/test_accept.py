@@ -28,7 +28,7 @@ async def test_a_message_is_answered_and_counted_before_it_is_stored() -> None:
     conversation = await new(active.deps.store)
     begun_turn = await accept(runner, scope, conversation, Sending(content="Are you there?"))
     assert getattr(begun_turn.entries[0].body, "tokens", None) == 7
-    with active.deps.store.bus.subscribed(scope.tenant, conversation) as changes:
+    with active.deps.bus.subscribed(scope.tenant, conversation) as changes:
         while await active.deps.store.turns(scope, conversation):
             await changes.get(20)
     await runner.close(1.0)

@@ -1,4 +1,4 @@
-"""The publishing store: whatever a reader could see change is published, by every verb of the contract."""
+"""What a store tells: whatever a reader could see change, by every verb of the contract."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -17,12 +17,11 @@ from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
 from threadkeep.store.values import Adopt, Append, Begin, Import
 from threadkeep.testing.samples import ADA, key
-from threadkeep.turn.local_bus import Nudge, list_topic
-from threadkeep.turn.publishing import PublishingStore
+from threadkeep.turn.local_bus import LocalBus, Nudge, list_topic
 
 ID = "c"
 LEASE_FOR = timedelta(seconds=10)
-Call = Callable[[PublishingStore, Lease], Awaitable[Any]]
+Call = Callable[[Store, Lease], Awaitable[Any]]
 """Calls a verb on a store with the conversation `ID`, in which a turn runs whose lease is given."""
 
 
@@ -45,12 +44,12 @@ BEFORE: dict[str, Callable[[Store, Lease], Awaitable[None]]] = {
 """What must have happened before a verb has something to do."""
 
 
-async def _take(store: PublishingStore, lease: Lease) -> None:
+async def _take(store: Store, lease: Lease) -> None:
     (turn,) = await store.turns(ADA, ID)
     await store.take(turn, "another", LEASE_FOR)
 
 
-async def _withdraw(store: PublishingStore, lease: Lease) -> None:
+async def _withdraw(store: Store, lease: Lease) -> None:
     await store.withdraw(ADA, ID, (await store.turns(ADA, ID))[-1].number)
 
 
@@ -112,6 +111,13 @@ CALLS: dict[str, Call] = {
 }
 
 
+async def _told() -> tuple[Store, LocalBus]:
+    """Return a store and the bus that it tells what is written."""
+    store, bus = await open_store("memory:"), LocalBus()
+    store.listeners = (bus.hear,)
+    return store, bus
+
+
 async def _seen(store: Store) -> tuple[Any, Any]:
     """Return all that a reader of the conversation and one of the list could see."""
     listed = (await store.list(ADA, limit=100)).items
@@ -124,7 +130,7 @@ async def _seen(store: Store) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("verb", sorted(Store.__abstractmethods__))
 async def test_a_verb_publishes_if_and_only_if_a_reader_could_see_what_it_did(verb: str) -> None:
-    store = PublishingStore(await open_store("memory:"))
+    store, bus = await _told()
     await store.create(ADA, NewConversation(id=ID, title="Old"))
     hello = Begin(message=Message(role=Role.USER, content="Hello"), owner="me", lease_for=LEASE_FOR)
     lease = (await store.begin(ADA, ID, hello)).lease
@@ -133,8 +139,8 @@ async def test_a_verb_publishes_if_and_only_if_a_reader_could_see_what_it_did(ve
         await BEFORE[verb](store, lease)
     before = await _seen(store)
     with (
-        store.bus.subscribed(ADA.tenant, ID) as conversation,
-        store.bus.subscribed(ADA.tenant, list_topic(ADA.user)) as listing,
+        bus.subscribed(ADA.tenant, ID) as conversation,
+        bus.subscribed(ADA.tenant, list_topic(ADA.user)) as listing,
     ):
         await CALLS[verb](store, lease)
         after = before if verb == "close" else await _seen(store)
@@ -146,9 +152,9 @@ async def test_a_verb_publishes_if_and_only_if_a_reader_could_see_what_it_did(ve
 
 
 async def test_the_end_of_a_turn_and_what_no_turn_says_are_told_to_the_list() -> None:
-    store = PublishingStore(await open_store("memory:"))
+    store, bus = await _told()
     await store.create(ADA, NewConversation(id=ID))
-    with store.bus.subscribed(ADA.tenant, list_topic(ADA.user)) as listing:
+    with bus.subscribed(ADA.tenant, list_topic(ADA.user)) as listing:
         await store.append(ADA, ID, Append(bodies=(Message(role=Role.USER, content="Hello"),)))
         assert len(await listing.get(1)) == 1
         begun = await store.begin(ADA, ID, Begin(parent=1, owner="me", lease_for=LEASE_FOR))
@@ -158,8 +164,8 @@ async def test_the_end_of_a_turn_and_what_no_turn_says_are_told_to_the_list() ->
 
 
 async def test_a_write_that_is_refused_tells_nobody() -> None:
-    store = PublishingStore(await open_store("memory:"))
-    with store.bus.subscribed(ADA.tenant, "none") as reader:
+    store, bus = await _told()
+    with bus.subscribed(ADA.tenant, "none") as reader:
         with pytest.raises(ConversationNotFound):
             await store.update(ADA, "none", Update(title="New"))
         assert reader._nudges == []
