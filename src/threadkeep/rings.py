@@ -12,6 +12,9 @@ from threadkeep.errors import PackageMissing
 
 logger = logging.getLogger(__name__)
 
+MODELS = "threadkeep.models"
+"""The entry points by which packages offer models, by their names: each returns a `Model` and is called with the
+`script` of an assistant, and the `pace` and `limit` in seconds that were set for scripted models (None: their own)."""
 PROTOCOLS = "threadkeep.protocols"
 """The entry points by which packages offer protocols: each makes a router of conversations and settings."""
 IMPORTERS = "threadkeep.importers"

@@ -6,10 +6,10 @@ Before they hang they leave a line in the file `hangs`, so that a test can wait 
 import re
 from pathlib import Path
 
-from threadkeep.llm.script import Call, Reply, Scene, Script
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
+from threadkeep_assistants.demo.script import Call, Reply, Scene, Script
 
 SETTINGS = """\
 [assistants.poison]

@@ -20,12 +20,12 @@ from tests.told import data_of, name_of
 from tests.unit.turn.processes import Processes, ended
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.llm.demo import DemoModel
 from threadkeep.runtime import open_store
 from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.turn.assistant import Assistant
+from threadkeep_assistants.demo.model import DemoModel
 from threadkeep_assistants.skill_creator import skill_creator
 from threadkeep_assistants.skill_creator.agent import SkillCreator
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from threadkeep.cli.main import main
 from threadkeep.llm import loading
 from threadkeep.llm.base import Delta, Request
-from threadkeep.llm.demo import DemoModel
+from threadkeep_assistants.demo.model import DemoModel
 
 THINKS_FOR = float(os.environ.get("THINKS_FOR", 0))
 

@@ -15,11 +15,11 @@ import pytest
 
 from tests.acceptance.server_process import server_process
 from tests.integration.serving import Server, serving
-from threadkeep.llm.general_script import NOTICE
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.settings import Settings
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
+from threadkeep_assistants.demo.general_script import NOTICE
 from threadkeep_assistants.skill_creator import skill_creator
 from threadkeep_assistants.skill_creator.document import errors_in
 

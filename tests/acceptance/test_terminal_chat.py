@@ -18,7 +18,7 @@ ASSISTANT = f'''
 import math
 
 from threadkeep import Assistant, Registry, tool
-from threadkeep.llm.script import Script, asked
+from threadkeep_assistants.demo.script import Script, asked
 
 
 @tool(needs_approval=True)

@@ -14,11 +14,11 @@ from pathlib import Path
 from tests.browser.pixels import png
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
 from threadkeep.errors import ModelRateLimited
-from threadkeep.llm.script import Call, Reply, Scene, Script, after, asked, calls
 from threadkeep.tools.base import ToolFile
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
+from threadkeep_assistants.demo.script import Call, Reply, Scene, Script, after, asked, calls
 
 SETTINGS = """\
 models = [

@@ -16,9 +16,6 @@ from tests.pumping import KINDS, TAILS, Found, attacks, computed, patterns, seco
 from threadkeep.context.tokens import tokens_in
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request, ToolSpec
-from threadkeep.llm.fitting_tool import fitting_call
-from threadkeep.llm.general_script import GENERAL, facts_in
-from threadkeep.llm.script import Scene
 from threadkeep.llm.vendor_errors import length_refusal
 from threadkeep.retrieval.model_rewriter import cleaned, flaw
 from threadkeep.retrieval.shown_lists import shown_lists
@@ -28,6 +25,9 @@ from threadkeep.text.query import Query
 from threadkeep.text.search import rank
 from threadkeep.text.title import title_from_words
 from threadkeep.text.words import content_forms, content_words, query_forms, words
+from threadkeep_assistants.demo.fitting_tool import fitting_call
+from threadkeep_assistants.demo.general_script import GENERAL, facts_in
+from threadkeep_assistants.demo.script import Scene
 
 PACKAGES = ("threadkeep", "threadkeep_assistants")
 SIZE = 1_000
@@ -43,7 +43,7 @@ BOUNDED = {
 """Patterns that see no more than so many characters."""
 COMPUTED = {
     "threadkeep.store.filesystem:set_aside_files",
-    "threadkeep.llm.script:asked",
+    "threadkeep_assistants.demo.script:asked",
     "threadkeep.text.search:_pattern",
     "threadkeep.text.secrets:hiding",
 }

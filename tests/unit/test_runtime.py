@@ -14,13 +14,13 @@ from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
 from threadkeep.hosting import Hosting
-from threadkeep.llm.script import Call, Reply, Scene, Script
 from threadkeep.runtime import open_conversations, open_store, store_path
 from threadkeep.store.base import Store
 from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
+from threadkeep_assistants.demo.script import Call, Reply, Scene, Script
 
 
 async def test_tools_and_scripts_have_the_time_that_the_host_says() -> None:

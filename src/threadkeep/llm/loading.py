@@ -1,4 +1,5 @@
-"""From a model's name to the model: `demo`, `local`, or `provider:model` for any provider of LangChain.
+"""From a model's name to the model: `local`, `provider:model` for any provider of LangChain, or the name of one that an
+installed package offers, such as the scripted `demo`.
 
 Vendors' packages are imported when a model needs them, in a thread: importing takes seconds, loading weights longer.
 With THREADKEEP_NO_REAL_MODELS=1, which tests set, a model whose requests would leave the machine is refused.
@@ -9,14 +10,14 @@ import os
 from collections.abc import Callable, Hashable, Mapping
 from ipaddress import ip_address
 from os.path import isfile, realpath
+from typing import Any
 from urllib.parse import urlsplit
 
+from threadkeep import rings
 from threadkeep.background import in_thread
-from threadkeep.errors import ModelRefused, ModelUnavailable, UnknownModel
+from threadkeep.errors import ModelRefused, ModelUnavailable, PackageMissing, UnknownModel
 from threadkeep.llm.base import Model
-from threadkeep.llm.demo import LIMIT, PACE, DemoModel
 from threadkeep.llm.providers import pip_line, provider_named
-from threadkeep.llm.script import Script
 
 MOST_LOADING = 4
 SECONDS = 60.0
@@ -59,18 +60,18 @@ class Loader:
 
 def load_model(
     name: str,
-    script: Script | None = None,
+    script: Any = None,
     pace: float | None = None,
     environment: Mapping[str, str] | None = None,
-    limit: float = LIMIT,
+    limit: float | None = None,
 ) -> Model:
-    """Return the model of that name. `script`, `pace` and `limit` are for the demo; nothing is called yet.
+    """Return the model of that name. `script`, `pace` and `limit` are for scripted models; nothing is called yet.
 
     The environment is the process's unless one is given; vendors' classes read keys and addresses from the process's.
     """
     provider, colon, model = name.partition(":")
-    if name == "demo":
-        return DemoModel(script, PACE if pace is None else pace, limit=limit)
+    if name == "demo" or any(point.name == name for point in rings.offered(rings.MODELS)):
+        return _from_ring(name, script, pace, limit)
     if provider == "local":
         return _local(model)
     if not colon or not provider or not model:
@@ -79,6 +80,14 @@ def load_model(
         )
     check_allowed(provider, os.environ if environment is None else environment)
     return _langchain(name)
+
+
+def _from_ring(name: str, script: Any, pace: float | None, limit: float | None) -> Model:
+    try:
+        model: Model = rings.load(rings.MODELS, name, f"the model {name}")(script=script, pace=pace, limit=limit)
+    except PackageMissing as error:
+        raise UnknownModel(str(error)) from None
+    return model
 
 
 def identity_of(name: str) -> str:

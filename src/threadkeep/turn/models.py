@@ -10,7 +10,6 @@ from threading import Lock
 
 from threadkeep.errors import UnknownModel
 from threadkeep.llm.base import Model
-from threadkeep.llm.demo import LIMIT
 from threadkeep.llm.loading import identity_of, load_model
 from threadkeep.turn.assistant import Assistant
 
@@ -29,7 +28,7 @@ class Models:
         *,
         is_set: bool = False,
         offered: Collection[str] | None = None,
-        limit: float = LIMIT,
+        limit: float | None = None,
     ) -> None:
         self._default = default
         self._pace = pace

@@ -1,14 +1,14 @@
 """What the scripted demo plays for the general assistant: it tells the time, calculates, and searches what was said.
 
-What it remembers of a conversation and how it greets is in `llm/general_script`. Questions are read word by word.
+What it remembers of a conversation and how it greets is in `demo/general_script`. Questions are read word by word.
 """
 
 from typing import Any
 
-from threadkeep.llm.script import Call, Reply, Scene, Script, after
 from threadkeep.text.stop_words import BY_LANGUAGE
 from threadkeep_assistants.chat.expression import expression_in
 from threadkeep_assistants.chat.tools import cities
+from threadkeep_assistants.demo.script import Call, Reply, Scene, Script, after
 from threadkeep_assistants.vocabulary.scanning import word_set
 from threadkeep_assistants.vocabulary.words import Text
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from threadkeep.conversation.message import Role
-from threadkeep.llm.script import Call, Scene
+from threadkeep_assistants.demo.script import Call, Scene
 from threadkeep_assistants.market.companies import Company, companies_in, market
 from threadkeep_assistants.vocabulary.references import Shown
 from threadkeep_assistants.vocabulary.words import Text

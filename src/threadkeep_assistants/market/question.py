@@ -6,7 +6,7 @@ script says so. A real model needs none of this.
 
 from typing import Any
 
-from threadkeep.llm.script import Call
+from threadkeep_assistants.demo.script import Call
 from threadkeep_assistants.market import companies
 from threadkeep_assistants.market.companies import Company
 from threadkeep_assistants.market.past import Past

@@ -3,8 +3,8 @@
 It holds nothing: what a question refers to is found in the context (`past`).
 """
 
-from threadkeep.llm.general_script import GENERAL
-from threadkeep.llm.script import Reply, Result, Scene, Script
+from threadkeep_assistants.demo.general_script import GENERAL
+from threadkeep_assistants.demo.script import Reply, Result, Scene, Script
 from threadkeep_assistants.market.companies import FICTION
 from threadkeep_assistants.market.past import Past, past_of
 from threadkeep_assistants.market.question import Question, calls_for

@@ -5,8 +5,8 @@ It tells only what the catalogue says. Where a question was not understood, it s
 
 from collections.abc import Sequence
 
-from threadkeep.llm.general_script import GENERAL
-from threadkeep.llm.script import Reply, Result, Scene, Script
+from threadkeep_assistants.demo.general_script import GENERAL
+from threadkeep_assistants.demo.script import Reply, Result, Scene, Script
 from threadkeep_assistants.shop.catalogue import Product, kinds, products
 
 _FOUND = "products found for the question below\n"

@@ -14,10 +14,10 @@ from typing import Any
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.errors import ModelError, ModelNonsense
 from threadkeep.llm.base import CallPart, Stopped, Text, Used
-from threadkeep.llm.general_script import NOTICE
 from threadkeep.machine import KEY
 from threadkeep.tools.outcome import canonical
 from threadkeep.turn.agent import Agent, Asked, Noted, Shown, Thought
+from threadkeep_assistants.demo.general_script import NOTICE
 from threadkeep_assistants.skill_creator import document, generation, machine
 from threadkeep_assistants.skill_creator.dialogue import READY, STORAGE, WHERE, Dialogue, Reply, listed, shown_document
 from threadkeep_assistants.skill_creator.generation import Limits, ask_model

@@ -9,7 +9,7 @@ from typing import Any
 
 from threadkeep.conversation.message import Role
 from threadkeep.llm.base import Request
-from threadkeep.llm.script import Call, Reply, Result, Scene, Script
+from threadkeep_assistants.demo.script import Call, Reply, Result, Scene, Script
 from threadkeep_assistants.skillian.ledger import SOURCES, Ledger, ledger
 from threadkeep_assistants.skillian.question import BEYOND, BUDGET, COMPARE, LARGEST, LEFT, LISTED, WHY, Question
 from threadkeep_assistants.skillian.tools import money

@@ -22,7 +22,7 @@ except SystemExit:
 
 ASSISTANT = '''
 from threadkeep import Assistant, Registry, tool
-from threadkeep.llm.script import Script, asked
+from threadkeep_assistants.demo.script import Script, asked
 
 
 @tool
@@ -73,7 +73,7 @@ class Chatting:
 @pytest.fixture
 def chat(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Chatting:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("threadkeep.llm.loading.PACE", 0)
+    monkeypatch.setattr("threadkeep_assistants.demo.model.PACE", 0)
     monkeypatch.delitem(sys.modules, "forecaster", raising=False)
     (tmp_path / "forecaster.py").write_text(ASSISTANT)
     return Chatting(monkeypatch, capsys)

@@ -7,10 +7,10 @@ from typing import Any
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import ModelOptions, Request, Stopped, Text, ToolSpec
-from threadkeep.llm.general_script import CONNECT
 from threadkeep.llm.providers import PROVIDERS, pip_line, provider_named
-from threadkeep.llm.script import Call, Scene, Script
 from threadkeep.settings import Settings
+from threadkeep_assistants.demo.general_script import CONNECT
+from threadkeep_assistants.demo.script import Call, Scene, Script
 
 PAGE = (Path(__file__).parents[3] / "docs/howto/connect-a-model.md").read_text(encoding="utf-8")
 REQUEST = Request(messages=(Message(role=Role.USER, content="The budget of cost centre CC-1001?"),))

@@ -8,15 +8,17 @@ import json
 import subprocess
 import sys
 import threading
+from importlib.metadata import EntryPoint
 
 import pytest
 
+from threadkeep import rings
 from threadkeep.errors import ModelRefused, ModelUnavailable, UnknownModel
-from threadkeep.llm.demo import DemoModel
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.loading import MOST_LOADING, NO_REAL_MODELS, Loader, load_model
 from threadkeep.llm.providers import PROVIDERS, pip_line
 from threadkeep.testing.openai_server import Played, openai_server
+from threadkeep_assistants.demo.model import DemoModel
 
 FORBIDDEN = {NO_REAL_MODELS: "1"}
 
@@ -31,6 +33,18 @@ def test_no_vendor_is_imported_until_a_model_needs_it() -> None:
 
 def test_demo_is_the_scripted_model() -> None:
     assert isinstance(load_model("demo", environment=FORBIDDEN), DemoModel)
+
+
+def test_a_package_may_offer_a_model_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("parrot", "threadkeep_assistants.demo.model:load", rings.MODELS)
+    monkeypatch.setattr(rings, "offered", lambda group: (point,))
+    assert load_model("parrot", environment=FORBIDDEN).is_scripted
+
+
+def test_without_the_package_of_the_demo_its_name_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rings, "offered", lambda group: ())
+    with pytest.raises(UnknownModel, match="No installed package offers the model demo"):
+        load_model("demo", environment=FORBIDDEN)
 
 
 @pytest.mark.parametrize("name", ["", "gpt-5", "openai:", ":gpt-5", "demo:x"])

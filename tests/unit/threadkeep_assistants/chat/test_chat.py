@@ -13,10 +13,10 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import Request, ToolSpec
-from threadkeep.llm.demo import DemoModel
 from threadkeep_assistants.chat import ASSISTANT
 from threadkeep_assistants.chat.arithmetic import value_of
 from threadkeep_assistants.chat.tools import zone_named
+from threadkeep_assistants.demo.model import DemoModel
 
 DEMO = DemoModel(ASSISTANT.script, pace=0)
 

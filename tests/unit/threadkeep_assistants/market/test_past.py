@@ -6,8 +6,8 @@ import pytest
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.llm.base import Request
-from threadkeep.llm.script import Scene
 from threadkeep.text.excerpt import OLD, ends
+from threadkeep_assistants.demo.script import Scene
 from threadkeep_assistants.market import ASSISTANT
 from threadkeep_assistants.market.past import Past, past_of
 

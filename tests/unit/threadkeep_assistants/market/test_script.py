@@ -14,7 +14,7 @@ from tests.unit.threadkeep_assistants.market.phrases import (
 from tests.unit.threadkeep_assistants.market.talking import talking
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request
-from threadkeep.llm.script import Scene
+from threadkeep_assistants.demo.script import Scene
 from threadkeep_assistants.market import ASSISTANT
 from threadkeep_assistants.market.companies import FICTION
 from threadkeep_assistants.market.script import SCRIPT

@@ -10,9 +10,9 @@ from tests.unit.threadkeep_assistants.shop.conversations import ask, ask_all, sh
 from threadkeep.conversation.blocks import Citation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request
-from threadkeep.llm.script import Scene
 from threadkeep.testing.scripted_model import ScriptedModel, says
 from threadkeep.text.notes import note
+from threadkeep_assistants.demo.script import Scene
 from threadkeep_assistants.shop import ASSISTANT
 from threadkeep_assistants.shop.catalogue import Product, named_in, products
 from threadkeep_assistants.shop.question import Question, meaning

@@ -11,9 +11,9 @@ from threadkeep.conversation.blocks import Table
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
-from threadkeep.llm.general_script import NOTICE
 from threadkeep.store.codec import Packer
 from threadkeep.testing.stores import whole_log
+from threadkeep_assistants.demo.general_script import NOTICE
 from threadkeep_assistants.skill_creator.document import errors_in
 from threadkeep_assistants.skill_creator.fields import BY_KEY
 

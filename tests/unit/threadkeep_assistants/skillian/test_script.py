@@ -12,8 +12,8 @@ from tests.unit.threadkeep_assistants.long_inputs import slow_inputs
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.llm.base import Request
-from threadkeep.llm.script import Scene
 from threadkeep.runtime import open_conversations
+from threadkeep_assistants.demo.script import Scene
 from threadkeep_assistants.skillian import ASSISTANT
 
 BUDGET = "What is the budget of cost centre CC-1001?"

@@ -6,8 +6,8 @@ import pytest
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.llm.base import Request, ToolSpec
-from threadkeep.llm.script import Call, Reply, Scene, Script, after, asked, calls
 from threadkeep.text.notes import earlier_note, note, spoken_line
+from threadkeep_assistants.demo.script import Call, Reply, Scene, Script, after, asked, calls
 
 BUDGET = ToolSpec(name="get_budget", description="The budget of a cost centre.", parameters={"type": "object"})
 

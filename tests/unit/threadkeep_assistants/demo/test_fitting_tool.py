@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from threadkeep.llm.base import ToolSpec
-from threadkeep.llm.fitting_tool import fitting_call
-from threadkeep.llm.script import Call
+from threadkeep_assistants.demo.fitting_tool import fitting_call
+from threadkeep_assistants.demo.script import Call
 
 
 def tool(name: str, *required: str, kind: str = "string", **optional: str) -> ToolSpec:

@@ -9,10 +9,10 @@ from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.errors import ModelError, ScriptTimeout
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import CallPart, Delta, Request, Stopped, Text, ToolSpec, Used
-from threadkeep.llm.demo import DemoModel
-from threadkeep.llm.general_script import CONNECT, NOTICE
-from threadkeep.llm.script import Reply, Scene, Script, asked, calls
 from threadkeep.llm.title import title_request
+from threadkeep_assistants.demo.general_script import CONNECT, NOTICE
+from threadkeep_assistants.demo.model import DemoModel
+from threadkeep_assistants.demo.script import Reply, Scene, Script, asked, calls
 
 CLOCK = ToolSpec(name="current_time", description="The time.", parameters={"type": "object", "properties": {}})
 

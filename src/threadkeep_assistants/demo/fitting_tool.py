@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from threadkeep.llm.base import ToolSpec
-from threadkeep.llm.script import Call
+from threadkeep_assistants.demo.script import Call
 
 _NAMED = re.compile(
     r"\b(?:call|use|run)\s+(?:the tool\s+)?`?(?P<name>\w[\w.-]*)`?(?P<rest>.*)", re.IGNORECASE | re.DOTALL

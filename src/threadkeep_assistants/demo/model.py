@@ -15,9 +15,9 @@ from threadkeep.background import in_thread
 from threadkeep.conversation.message import ToolCall, Usage
 from threadkeep.errors import ModelError, ScriptTimeout
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
-from threadkeep.llm.general_script import GENERAL, NOTICE, off_script
-from threadkeep.llm.script import Call, Reply, Scene, Script
 from threadkeep.llm.title import is_title_request, title_of
+from threadkeep_assistants.demo.general_script import GENERAL, NOTICE, off_script
+from threadkeep_assistants.demo.script import Call, Reply, Scene, Script
 
 PACE = 0.03
 """Seconds for each word: quick, but visibly streamed."""
@@ -78,6 +78,11 @@ class DemoModel(Model):
         if reply is None:
             return off_script(scene, (*self._script.examples, *GENERAL.examples))
         return _with_notice(reply) if scene.is_first and reply.text and not reply.is_plain else reply
+
+
+def load(script: Script | None, pace: float | None, limit: float | None) -> DemoModel:
+    """Return the model, as the entry point in `threadkeep.models` promises."""
+    return DemoModel(script, PACE if pace is None else pace, limit=LIMIT if limit is None else limit)
 
 
 def _with_notice(reply: Reply) -> Reply:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from threadkeep.llm.fitting_tool import fitting_call
 from threadkeep.llm.providers import pip_line
-from threadkeep.llm.script import Reply, Result, Rule, Scene, Script, asked
+from threadkeep_assistants.demo.fitting_tool import fitting_call
+from threadkeep_assistants.demo.script import Reply, Result, Rule, Scene, Script, asked
 
 _TITLE = r"(?:Dr|Mr|Mrs|Ms|Prof|St)"
 _SENTENCE = re.compile(r"(?<=[.!?;])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<!\bSt\.)\s+|\n+")
