@@ -26,6 +26,10 @@ and the name of a table, or none, and yields `Portable` conversations and `Probl
 EMBEDDINGS = "threadkeep.embeddings"
 """The entry points by which packages offer embeddings: `langchain` makes those of any provider from their name."""
 
+TELEMETRY = "threadkeep.telemetry"
+"""The entry points by which packages tell a collector of turns: `opentelemetry` makes an `Observer` that can `surround`
+an application and `close`."""
+
 
 @lru_cache(maxsize=32)
 def offered(group: str) -> tuple[EntryPoint, ...]:

@@ -23,9 +23,9 @@ from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection
 from threadkeep.server.metrics import ServerMetrics
-from threadkeep.server.telemetry import Telemetry
 from threadkeep.settings import Settings
 from threadkeep.turn.assistant import Assistant
+from threadkeep_integrations.telemetry import Telemetry
 
 PATIENCE = 30.0
 EVENTS = {"Accept": "text/event-stream"}

@@ -20,11 +20,11 @@ from tests.collector import collecting
 from tests.everything import OPTIONS, chosen
 from tests.integration.serving import EVENTS, PATIENCE, Server, serving
 from threadkeep.conversation.api_key import KeyRole
-from threadkeep.server.telemetry import Telemetry
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 from threadkeep_assistants.demo.script import Call, Reply, Script, after, asked
+from threadkeep_integrations.telemetry import Telemetry
 
 SWITCHES = [*OPTIONS, "telemetry", "keys"]
 

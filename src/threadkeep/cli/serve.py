@@ -21,9 +21,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib import import_module
 from types import FrameType
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -34,9 +33,10 @@ from threadkeep.cli.supervisor import serve_again
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.cli.watchdog import watchdog
 from threadkeep.conversations import Conversations
-from threadkeep.errors import InvalidValue, ModelError, UnknownModel
+from threadkeep.errors import InvalidValue, ModelError, PackageMissing, UnknownModel
 from threadkeep.hosting import hosting_of
 from threadkeep.llm.providers import all_with_keys
+from threadkeep.rings import TELEMETRY, load
 from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection, ConnectionLimits, connections_within, tune_garbage_collector
@@ -45,9 +45,6 @@ from threadkeep.server.metrics import ServerMetrics
 from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.server.settings_record import record_settings
 from threadkeep.settings import Settings
-
-if TYPE_CHECKING:
-    from threadkeep.server.telemetry import Telemetry
 
 HOW_TO_OPEN = (
     "without authentication only those are served: make a key with 'threadkeep keys create --tenant T --user U' "
@@ -155,13 +152,13 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
             await asyncio.to_thread(each.close)
 
 
-def _telemetry(environment: Mapping[str, str]) -> "list[Telemetry]":
+def _telemetry(environment: Mapping[str, str]) -> list[Any]:
     """Return what tells a collector of turns, if the environment names one."""
     if not any(environment.get(f"OTEL_EXPORTER_OTLP_{kind}ENDPOINT") for kind in ("", "TRACES_", "METRICS_")):
         return []
     try:
-        return [import_module("threadkeep.server.telemetry").Telemetry()]
-    except ModuleNotFoundError:
+        return [load(TELEMETRY, "opentelemetry", "OpenTelemetry")()]
+    except PackageMissing:
         raise InvalidValue("a collector of OpenTelemetry is named: pip install 'threadkeep[otel]'") from None
 
 

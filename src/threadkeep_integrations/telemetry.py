@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from fastapi import FastAPI
 from opentelemetry import context
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -23,15 +22,12 @@ from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, OTELResou
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_context
-from starlette.datastructures import Headers
-from starlette.types import Receive, Scope, Send
 
 from threadkeep import __version__
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role, ToolResult
 from threadkeep.conversation.turn import Lease, TurnChange
 from threadkeep.llm.base import trace_parent
-from threadkeep.server.middleware.headers import HttpMiddleware
 from threadkeep.turn.observer import Observer
 
 _PARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -58,7 +54,7 @@ class Telemetry(Observer):
             "gen_ai.client.operation.duration", "s", "How long.", explicit_bucket_boundaries_advisory=SECONDS
         )
 
-    def surround(self, app: FastAPI) -> None:
+    def surround(self, app: Any) -> None:
         """Put everything that a request causes into the trace that the request names."""
         app.add_middleware(_TakeTraces)
 
@@ -116,15 +112,20 @@ class Telemetry(Observer):
         span.end(end)
 
 
-class _TakeTraces(HttpMiddleware):
+class _TakeTraces:
     """Takes in `traceparent`, for our own spans and for the providers that are asked."""
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Never detached: every request runs in a task of its own.
-        context.attach(extract(Headers(scope=scope)))
-        given = Headers(scope=scope).get("traceparent", "")
-        trace_parent.set(given if _PARENT.fullmatch(given) else None)
-        await self.app(scope, receive, send)
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+            # Never detached: every request runs in a task of its own.
+            context.attach(extract(headers))
+            given = headers.get("traceparent", "")
+            trace_parent.set(given if _PARENT.fullmatch(given) else None)
+        await self._app(scope, receive, send)
 
 
 def _fail(span: Span, code: str) -> None:
