@@ -11,7 +11,6 @@ import httpx
 import pytest
 import uvicorn
 
-from threadkeep.conversation.export import parse_export
 from threadkeep.llm.base import Model, Text
 from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
@@ -84,8 +83,8 @@ async def test_a_session_goes_on_in_every_dialect_and_after_a_restart(store: str
         assert session["message_count"] == 7
         [listed] = (await client.get("/api/v1/sessions")).json()
         assert (listed["session_id"], listed["message_count"]) == (id, 7)
-        export = parse_export((await client.get(f"/v1/conversations/{id}/export?format=json")).content)
-        assert len(export.entries) == export.conversation.entries
+        export = (await client.get(f"/v1/conversations/{id}/export?format=json")).json()
+        assert len(export["entries"]) == export["conversation"]["entries"]
         assert (await client.delete(f"/api/v1/sessions/{id}")).status_code == 204
         for path in (f"/v1/conversations/{id}", f"/api/v1/sessions/{id}", f"/stream?session_id={id}"):
             assert (await client.get(path)).status_code == 404

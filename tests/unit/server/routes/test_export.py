@@ -1,5 +1,6 @@
 """`GET /v1/conversations/{id}/export`: files with harmless names and their own policy, for their owner only."""
 
+import io
 import re
 from base64 import b64encode
 from urllib.parse import unquote
@@ -7,10 +8,11 @@ from urllib.parse import unquote
 import pytest
 
 from tests.unit.threadkeep_protocols.dialects.serving import Served, assert_problem, serving
-from threadkeep.conversation.export import parse_export
 from threadkeep.conversation.message import Message
 from threadkeep.server.export.document import POLICY
 from threadkeep.testing.scripted_model import says, wants
+from threadkeep.transfer.portable import Portable
+from threadkeep.transfer.sources import read_items
 
 HOSTILE = '../../\r\nSet-Cookie: x="1"; \x00CON.exe <b>日本 ünd</b>'
 
@@ -29,14 +31,17 @@ async def test_json_holds_all_branches_and_can_be_read_back() -> None:
         await served.client.post(f"/v1/conversations/{id}/regenerate")
         answer = await served.client.get(f"/v1/conversations/{id}/export")
         assert answer.headers["content-type"] == "application/json"
-        export = parse_export(answer.content)
-        said = [entry.body for entry in export.entries if isinstance(entry.body, Message)]
+        (read,) = read_items(io.BytesIO(answer.content), "file")
+        assert isinstance(read, Portable)
+        entries = list(read.entries())
+        said = [entry.body for entry in entries if isinstance(entry.body, Message)]
         assert [message.content for message in said if not message.tool_calls and not message.tool_result] == [
             "Which <b>?",
             "First.",
             "Second.",
         ]
-        assert len(export.heads) == 2
+        continued = {entry.parent for entry in entries if entry.continues_branch}
+        assert len([entry for entry in entries if entry.continues_branch and entry.seq not in continued]) == 2
         [result] = [message.tool_result for message in said if message.tool_result]
         assert result.duration_ms is not None
 
