@@ -16,11 +16,10 @@ from threadkeep.conversation.entry import Approval, Entry, Status, Update
 from threadkeep.conversation.events import Event, MessageCompleted, TurnEnded, TurnWaiting
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role, ToolCall
-from threadkeep.conversation.parts import split_text
+from threadkeep.conversation.parts import Part, split_text
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.share import Share
 from threadkeep.conversation.state import State
-from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
 from threadkeep.conversation.value import checked
 from threadkeep.errors import InvalidCursor, InvalidValue, LeaseLost
@@ -29,6 +28,7 @@ from threadkeep.retention.holds import delete_unless_held
 from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED
 from threadkeep.store.paging import backwards, check_position, newest_messages
 from threadkeep.store.shares import add_share, end_shares, good_shares
+from threadkeep.store.snapshot import Page, Snapshot
 from threadkeep.store.values import Append, Begun, LogPage
 from threadkeep.transfer.files import image_uris
 from threadkeep.turn.attached import Attachable, attached
@@ -150,19 +150,26 @@ class ConversationHandle:
             chosen = BusyPolicy(policy)
         except ValueError:
             raise InvalidValue(f"A policy is one of {', '.join(BusyPolicy)}.") from None
+        files = [await attached(self._runner.deps, self.scope, file) for file in attach]
+        return await self.accept(content, *files, parent=parent, expected_head=expected_head, policy=chosen, key=key)
+
+    async def accept(
+        self,
+        content: str | list[Any],
+        *files: Part,
+        parent: int | None = None,
+        expected_head: int | None = None,
+        policy: BusyPolicy = BusyPolicy.QUEUE,
+        key: Key | None = None,
+    ) -> "TurnHandle":
+        """Do what `send` does, for a caller whose types are checked already, as those of an HTTP body are."""
         text, parts = (content, ()) if isinstance(content, str) else split_text(content)
-        parts = (*[await attached(self._runner.deps, self.scope, file) for file in attach], *parts)
+        parts = (*files, *parts)
         if not text and not parts:
             raise InvalidValue("A message needs text or parts.")
-        said = [part.model_dump(mode="json") for part in parts]
-        sending = Sending(
-            content=text,
-            parts=parts,
-            parent=parent,
-            expected_head=expected_head,
-            policy=chosen,
-            key=self._key("send", key, [text, *said, parent]),
-        )
+        if isinstance(key, str):
+            key = self._key("send", key, [text, *(part.model_dump(mode="json") for part in parts), parent])
+        sending = Sending(content=text, parts=parts, parent=parent, expected_head=expected_head, policy=policy, key=key)
         return self._begun(await accept(self._runner, self.scope, self.id, sending))
 
     @checked
@@ -231,6 +238,15 @@ class ConversationHandle:
 
     # Reading
 
+    @checked
+    async def snapshot(
+        self, *, messages: int = 0, head: int | None = None, before: int | None = None, around: int | None = None
+    ) -> Snapshot:
+        """Return all that is shown of the conversation, as of one moment: a page of the entries of a branch (see
+        `Page`), the tree, the open turns, the state, and the text being written."""
+        page = Page(messages=messages, head=head, before=before, around=around)
+        return await self._store.snapshot(self.scope, self.id, page)
+
     async def cursor(self, text: str | None) -> Cursor | None:
         """Return the cursor that a client sent, None if it sent none; `InvalidCursor` if there is no such place."""
         conversation = await self.read()
@@ -259,10 +275,6 @@ class ConversationHandle:
         """Return what `messages` does, with their entries."""
         return await newest_messages(self._store, self.scope, self.id, limit=limit, head=head)
 
-    async def tree(self) -> Tree:
-        """Return the shape of the tree: branches, siblings, paths."""
-        return await self._store.tree(self.scope, self.id)
-
     async def entry(self, seq: int) -> Entry:
         """Return one entry."""
         return await self._store.entry(self.scope, self.id, seq)
@@ -270,14 +282,6 @@ class ConversationHandle:
     async def newest(self, *, limit: int, head: int | None = None) -> tuple[Entry, ...]:
         """Return the newest entries of a branch, oldest first, without remarks."""
         return await self._store.newest(self.scope, self.id, limit=limit, head=head)
-
-    async def before(self, seq: int, *, limit: int) -> tuple[Entry, ...]:
-        """Return the entries of a branch that come before one of it, oldest first."""
-        return await self._store.before(self.scope, self.id, seq, limit=limit)
-
-    async def after(self, seq: int, *, limit: int, head: int | None = None) -> tuple[Entry, ...]:
-        """Return the entries that follow one on a branch, oldest first."""
-        return await self._store.after(self.scope, self.id, seq, limit=limit, head=head)
 
     async def count(self, *, head: int | None = None) -> int:
         """Return how many messages a branch holds."""

@@ -108,7 +108,7 @@ async def test_rollback_leaves_the_branch_and_begins_where_the_first_message_beg
         ("user", "Good question"),
         ("assistant", "Better."),
     ]
-    left = [branch for branch in (await chat.tree()).branches() if not branch.is_current]
+    left = [branch for branch in (await chat.snapshot()).tree.branches() if not branch.is_current]
     assert [contents(await chat.messages(head=branch.head))[-1] for branch in left] == [("assistant", "Let me ")]
     assert [message.content for message in model.requests[2].messages][1:] == ["Hello", "Hello.", "Good question"]
 
@@ -246,7 +246,7 @@ async def test_editing_a_message_makes_a_branch_beside_it(processes: Processes) 
     edited = await chat.send("Capital of France?", parent=old.entries[0].parent)
     await ended(edited)
     assert [message.content for message in await chat.messages()] == ["Hello", "Hello.", "Capital of France?", "Paris."]
-    siblings = (await chat.tree()).siblings(edited.entries[0].seq, edited.entries[0].parent or 0)
+    siblings = (await chat.snapshot()).tree.siblings(edited.entries[0].seq, edited.entries[0].parent or 0)
     assert siblings == (old.entries[0].seq, edited.entries[0].seq)
     assert [message.content for message in model.requests[2].messages][-1] == "Capital of France?"
     assert "Berlin." not in str(model.requests[2].messages)
@@ -257,7 +257,7 @@ async def test_editing_the_first_message_begins_a_branch_at_the_root(processes: 
     await ended(await chat.send("First"))
     await ended(await chat.send("Instead", parent=ROOT))
     assert contents(await chat.messages()) == [("user", "Instead"), ("assistant", "Two.")]
-    assert len((await chat.tree()).branches()) == 2
+    assert len((await chat.snapshot()).tree.branches()) == 2
 
 
 async def test_regenerating_makes_another_answer_beside_the_old_one(processes: Processes) -> None:
@@ -268,7 +268,7 @@ async def test_regenerating_makes_another_answer_beside_the_old_one(processes: P
     await ended(await chat.regenerate())
     assert contents(await chat.messages()) == [("user", "Question"), ("assistant", "Another.")]
     await ended(await chat.regenerate(old))
-    tree = await chat.tree()
+    tree = (await chat.snapshot()).tree
     assert [contents(await chat.messages(head=branch.head)) for branch in tree.branches()] == [
         [("user", "Question"), ("assistant", answer)] for answer in ("One.", "Another.", "Once more.")
     ]
@@ -294,7 +294,7 @@ async def test_regenerating_while_a_turn_runs_waits_for_it(processes: Processes)
     await ended(again)
     await settled(conversations, chat)
     assert contents(await chat.messages()) == [("user", "First"), ("assistant", "Another.")]
-    assert len((await chat.tree()).branches()) == 2
+    assert len((await chat.snapshot()).tree.branches()) == 2
 
 
 async def test_there_is_nothing_to_answer_again_in_an_empty_conversation(processes: Processes) -> None:

@@ -18,7 +18,7 @@ from threadkeep.cli.slash_commands import run_command
 from threadkeep.cli.terminal import Terminal, interrupts
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.message import Role
+from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import MCP_PATIENCE, Conversations
 from threadkeep.errors import ThreadkeepError
@@ -115,10 +115,11 @@ def _new_session(
 
 def _catch_up(session: Session, conversation: ConversationHandle, follower: Follower) -> None:
     """Show the newest messages, and follow what is not finished to its end."""
-    present = session.background.run(conversation.read())
-    for message in session.background.run(conversation.messages(limit=SHOWN, head=present.head)):
-        follower.view.message(message)
-    follower.resume(Cursor(seq=present.entries))
+    present = session.background.run(conversation.snapshot(messages=SHOWN))
+    for entry in present.entries:
+        if isinstance(entry.body, Message):
+            follower.view.message(entry.body)
+    follower.resume(Cursor(seq=present.conversation.entries))
     last = session.background.run(conversation.messages(limit=1))
     if last and last[0].role is Role.USER:
         session.terminal.say("(your last message has no answer; /regenerate asks again)")

@@ -51,7 +51,7 @@ def _help(session: Session, _follower: Follower, _argument: str) -> None:
 
 
 def _branch(session: Session, _follower: Follower, argument: str) -> None:
-    branches = session.background.run(session.conversation.tree()).branches()
+    branches = session.background.run(session.conversation.snapshot()).tree.branches()
     if not argument:
         for number, branch in enumerate(branches, start=1):
             mark = "*" if branch.is_current else " "

@@ -144,6 +144,11 @@ class ShownTurn(Shown):
         message = ShownContent.around(queued) if queued else None
         return cls(id=turn.number, state=turn.state, message=message, calls=calls, spooled=conversation.is_spooled)
 
+    @classmethod
+    def after(cls, turn: int, change: TurnChange) -> "ShownTurn":
+        """Return a turn as a change left it."""
+        return cls(id=turn, state=change.state, failure=change.failure, detail=change.detail)
+
 
 class WholeConversation(ShownConversation):
     """A conversation with a page of messages, oldest first; `before` asks for the page before it. `branch` is the
@@ -247,7 +252,8 @@ class _Words(TypedDict):
 
 async def shown_tree(handle: ConversationHandle) -> ShownTree:
     """Read the tree of a conversation."""
-    conversation, shape = await handle.read(), await handle.tree()
+    found = await handle.snapshot()
+    shape = found.tree
 
     async def newest(head: int) -> tuple[Entry, ...]:
         return await handle.newest(limit=LAST_WORDS, head=head)
@@ -268,7 +274,7 @@ async def shown_tree(handle: ConversationHandle) -> ShownTree:
                 **_words(entries),
             )
         )
-    return ShownTree(head=conversation.head, version=conversation.version, branches=branches)
+    return ShownTree(head=found.conversation.head, version=found.conversation.version, branches=branches)
 
 
 def _words(entries: Sequence[Entry]) -> _Words:

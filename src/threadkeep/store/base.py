@@ -29,6 +29,7 @@ from threadkeep.store.changes import Telling
 from threadkeep.store.file_tables import FileTables
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.notify_channel import NotifyChannel
+from threadkeep.store.snapshot import NO_ENTRIES, Page, Snapshot
 from threadkeep.store.unreached import Unreached
 from threadkeep.store.values import (
     EVERY,
@@ -180,6 +181,11 @@ class Store(Telling, ABC):
         It goes in small steps and holds nobody up. What it has begun to remove cannot be restored; if it is cut off,
         the next purge finishes it.
         """
+
+    @abstractmethod
+    async def snapshot(self, scope: Scope, conversation: str, page: Page = NO_ENTRIES) -> Snapshot:
+        """Return the conversation, a page of its entries and all that is shown beside them, as of one moment.
+        `EntryNotFound` if an entry that the page names is none of a branch, or `around` is not on its branch."""
 
     # The log and its tree
 

@@ -4,7 +4,7 @@ What a backend adds is a `ConversationLog`, which finds single entries and stret
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeVar
 
 from threadkeep.conversation.conversation import Conversation
@@ -15,10 +15,11 @@ from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Turn, TurnChange
 from threadkeep.errors import EntryNotFound, StoreCorrupt
-from threadkeep.store.base import ROOT
+from threadkeep.store.base import ROOT, WALKED
 from threadkeep.store.paging import check_limit, check_position
 from threadkeep.store.record import Tip
 from threadkeep.store.ruled import RuledStore
+from threadkeep.store.snapshot import NO_ENTRIES, REMARKS, Page, Snapshot, page_of
 from threadkeep.store.values import Draft, LogPage
 
 T = TypeVar("T")
@@ -148,6 +149,36 @@ class ConversationLog(ABC):
             raise EntryNotFound
         return [(max(run.first, seq + 1), run.last) for run in reversed(runs)]
 
+    def snapshot(self, page: Page) -> Snapshot:
+        page.check()
+        tree, end = self.tree, self.head(page.head)
+        if page.around is not None and page.head is None:
+            end = self.head(tree.branch_with(page.around))
+        return Snapshot(
+            conversation=self.conversation,
+            branch=end or None,
+            entries=self._page(page, end),
+            state=self.state(end or None),
+            remarks=self.log(Cursor(seq=end - 1), REMARKS).entries if end else (),
+            tree=tree,
+            turns=self.turns,
+            draft=self.draft_after(None, 0),
+        )
+
+    def _page(self, page: Page, end: int) -> tuple[Entry, ...]:
+        if page.around is None:
+            last = end if page.before is None else self.entry(self.head(page.before)).parent or ROOT
+            return page_of(self._backwards(last), page.messages)
+        older = self.newest(self.head(page.around), page.messages - page.messages // 2)
+        return older + self.after(page.around, end, page.messages // 2)
+
+    def _backwards(self, last: int) -> Iterator[Entry]:
+        """Yield the branch that ends in `last`, newest first."""
+        while last != ROOT:
+            found = self.newest(last, WALKED)
+            yield from reversed(found)
+            last = found[0].parent or ROOT
+
     def log(self, after: Cursor, limit: int) -> LogPage:
         last = self.tip.last
         check_position(after.seq, last)
@@ -179,6 +210,9 @@ class EmbeddedStore(RuledStore):
 
     async def get(self, scope: Scope, conversation: str) -> Conversation:
         return await self._read(scope, conversation, lambda log: log.conversation)
+
+    async def snapshot(self, scope: Scope, conversation: str, page: Page = NO_ENTRIES) -> Snapshot:
+        return await self._read(scope, conversation, lambda log: log.snapshot(page))
 
     async def tree(self, scope: Scope, conversation: str) -> Tree:
         return await self._read(scope, conversation, lambda log: log.tree)

@@ -103,8 +103,8 @@ def _is_old(item: Nudge, cursor: Cursor) -> bool:
 
 async def _present(store: Store, scope: Scope, conversation: str) -> Cursor:
     """Return the cursor behind everything that is stored by now, including the text being written."""
-    last = (await store.get(scope, conversation)).entries
-    draft = (await store.log(scope, conversation, Cursor(seq=last))).draft
+    found = await store.snapshot(scope, conversation)
+    last, draft = found.conversation.entries, found.draft
     if draft is None:
         return Cursor(seq=last)
     is_thought = draft.text.rfind(THOUGHT) > draft.text.rfind(SAID)

@@ -57,6 +57,7 @@ CALLS: dict[str, Call] = {
     "ping": lambda store, lease: store.ping(),
     "create": lambda store, lease: store.create(ADA, NewConversation(id="another")),
     "get": lambda store, lease: store.get(ADA, ID),
+    "snapshot": lambda store, lease: store.snapshot(ADA, ID),
     "list": lambda store, lease: store.list(ADA),
     "update": lambda store, lease: store.update(ADA, ID, Update(title="New")),
     "delete": lambda store, lease: store.delete(ADA, ID),

@@ -72,7 +72,7 @@ def admin_routes(conversations: Conversations) -> APIRouter:
         around: Place = None,
     ) -> WholeConversation:
         handle = await conversations.admin.conversation(who.scope.tenant, id)
-        return await read_whole(handle, limit, before, head, around)
+        return await read_whole(handle, messages=limit, before=before, head=head, around=around)
 
     @router.get("/usage", summary="How much the tenant and its users have stored")
     async def usage(who: Admin) -> UsageList:

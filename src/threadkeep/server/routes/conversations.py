@@ -6,9 +6,8 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ, Cursor
-from threadkeep.conversation.entry import Entry, Status
+from threadkeep.conversation.entry import Status
 from threadkeep.conversation.message import Message
-from threadkeep.conversation.turn import TurnChange
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue
@@ -26,15 +25,8 @@ from threadkeep.server.responses import (
     WholeConversation,
     shown_tree,
 )
-from threadkeep.store.base import MAX_LIMIT, WALKED
 from threadkeep.store.values import ListFilter
 
-TRIES = 5
-"""How often a conversation that changes while it is read is read again."""
-MOST_CHARACTERS = 2_000_000
-"""A page of messages ends early after so many characters, or after `MAX_LIMIT` entries of other kinds."""
-REMARKS = 50
-"""How many entries after the newest message are searched for the end of its turn."""
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
 Place = Annotated[int | None, Query(ge=1, le=MAX_SEQ, description="The number of an entry.")]
 IfMatch = Annotated[str | None, Header(description="The version that the change is meant for, as in ETag.")]
@@ -91,7 +83,8 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
         head: Place = None,
         around: Place = None,
     ) -> WholeConversation:
-        whole = await read_whole(conversations.at(who.scope, id), limit, before, head, around)
+        handle = conversations.at(who.scope, id)
+        whole = await read_whole(handle, messages=limit, before=before, head=head, around=around)
         response.headers["ETag"] = f'"{whole.version}"'
         return whole
 
@@ -143,74 +136,19 @@ def parse_version(if_match: str | None) -> int | None:
     return int(text)
 
 
-async def read_whole(
-    handle: ConversationHandle, limit: int, before: int | None, head: int | None, around: int | None
-) -> WholeConversation:
-    """Read a conversation with the page of its messages that was asked for."""
-    tries = 0
-    while True:
-        conversation = await handle.read()
-        end = head
-        if end is None:
-            # A message that arrives while this is read comes behind the cursor.
-            end = conversation.head if around is None else (await handle.tree()).branch_with(around)
-        entries = await _page(handle, limit, before, end, around)
-        whole = await _whole(handle, conversation, entries, end)
-        # Messages and turns are of one moment: nobody may read that a turn ended, and not its answer.
-        tries += 1
-        if tries == TRIES or (await handle.read()).entries == conversation.entries:
-            return whole
-
-
-async def _page(
-    handle: ConversationHandle, limit: int, before: int | None, head: int | None, around: int | None
-) -> tuple[Entry, ...]:
-    """Return the entries that were asked for: the newest, those before one, or those around one."""
-    first = min(limit, WALKED)
-    if before is not None:
-        return await _older(handle, await handle.before(before, limit=first), limit)
-    if head is None:
-        return ()
-    if around is None:
-        return await _older(handle, await handle.newest(limit=first, head=head), limit)
-    older = await handle.newest(limit=limit - limit // 2, head=around)
-    return older + (await handle.after(around, limit=limit // 2, head=head) if limit > 1 else ())
-
-
-async def _older(handle: ConversationHandle, entries: tuple[Entry, ...], limit: int) -> tuple[Entry, ...]:
-    """Return entries with those before them, until they hold so many messages, or a lot."""
-    while entries and entries[0].parent is not None and len(entries) < MAX_LIMIT:
-        messages = [entry.body for entry in entries if isinstance(entry.body, Message)]
-        if len(messages) >= limit or sum(len(message.content) for message in messages) >= MOST_CHARACTERS:
-            break
-        entries = await handle.before(entries[0].seq, limit=min(limit - len(messages), WALKED)) + entries
-    return entries
-
-
-async def _whole(
-    handle: ConversationHandle, conversation: Conversation, entries: tuple[Entry, ...], head: int | None
-) -> WholeConversation:
-    tree = await handle.tree()
-    turns = [await ShownTurn.of(handle, turn) for turn in await handle.turns()]
-    end = head or conversation.head
+async def read_whole(handle: ConversationHandle, messages: int, **page: int | None) -> WholeConversation:
+    """Read a conversation with the page of its messages that was asked for, as of one moment: nobody may read that a
+    turn ended, and not its answer."""
+    found = await handle.snapshot(messages=messages, **page)
+    conversation, entries, ended = found.conversation, found.entries, found.ended
     return WholeConversation(
         **ShownConversation.of(conversation).model_dump(),
-        branch=end,
-        messages=[ShownMessage.of(entry, tree) for entry in entries if isinstance(entry.body, Message)],
+        branch=found.branch,
+        messages=[ShownMessage.of(entry, found.tree) for entry in entries if isinstance(entry.body, Message)],
         before=entries[0].seq if entries and entries[0].parent is not None else None,
-        after=entries[-1].seq if entries and entries[-1].seq != end else None,
-        turns=turns,
-        ended=None if end is None else await _ended(handle, end),
-        state=(await handle.state(at=end)).values if end else {},
+        after=entries[-1].seq if entries and entries[-1].seq != found.branch else None,
+        turns=[await ShownTurn.of(handle, turn) for turn in found.turns],
+        ended=None if ended is None else ShownTurn.after(*ended),
+        state=found.state.values,
         cursor=Cursor(seq=conversation.entries).encode(conversation.id),
     )
-
-
-async def _ended(handle: ConversationHandle, end: int) -> ShownTurn | None:
-    """Return how the newest turn of a branch ended, as long as nothing but remarks came behind it."""
-    page = await handle.log(Cursor(seq=end - 1), limit=REMARKS)
-    found = [(entry.turn, entry.body) for entry in page.entries if isinstance(entry.body, TurnChange)]
-    if not found or found[-1][1].state.is_open:
-        return None
-    turn, change = found[-1]
-    return ShownTurn(id=turn or 0, state=change.state, failure=change.failure, detail=change.detail)

@@ -55,17 +55,15 @@ def export_routes(conversations: Conversations) -> APIRouter:
     )
     async def export(who: Who, id: ConversationId, chosen: Chosen = Format.JSON, head: Head = None) -> Response:
         handle = conversations.at(who.scope, id)
-        conversation = await handle.read()
+        found = await handle.snapshot(head=head)  # or it is not found, which no stream could say
+        conversation = found.conversation
         headers = file_headers(conversation, chosen)
         await conversations.admin.record(who.scope.tenant, EXPORTED, f"conversation:{id}", format=chosen.value)
         if chosen is Format.JSON:
             text = export_text(conversation, handle.entries(conversation.entries), utc_now())
             return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
-        end = head or conversation.head
-        if end is not None:
-            await handle.newest(limit=1, head=end)  # or it is not found, which no stream could say
         writer = MarkdownWriter(conversation) if chosen is Format.MARKDOWN else HtmlWriter(conversation)
-        text = written(writer, handle, end)
+        text = written(writer, handle, found.branch)
         return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
 
     return router

@@ -46,7 +46,7 @@ def message_routes(conversations: Conversations) -> APIRouter:
         prefer: Prefer = "",
     ) -> Response:
         conversation = conversations.at(who.scope, id)
-        turn = await conversation.send(
+        turn = await conversation.accept(
             body.content,
             parent=body.place,
             expected_head=body.expected_head,
@@ -131,5 +131,5 @@ async def _answered(conversation: ConversationHandle, number: int, outcome: Turn
         )
     if outcome.seq is None:
         return Answered(turn=turn)
-    entry, tree = await conversation.entry(outcome.seq), await conversation.tree()
-    return Answered(turn=turn, message=ShownMessage.of(entry, tree))
+    found = await conversation.snapshot(messages=1, head=outcome.seq)
+    return Answered(turn=turn, message=ShownMessage.of(found.entries[-1], found.tree))

@@ -5,6 +5,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Self, TypeVar
 
 from threadkeep.conversation.clock import Clock
@@ -23,7 +24,7 @@ from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id, microseconds
 from threadkeep.store.paging import LOOKED_AT, Listing, ListQuery, Search, check_limit, hit_page
 from threadkeep.store.postgres.audit import PostgresAudit
-from threadkeep.store.postgres.database import Database, number, optional, to_conversation, to_tree, to_turn
+from threadkeep.store.postgres.database import Columns, Database, number, optional, to_conversation, to_tree, to_turn
 from threadkeep.store.postgres.files import PostgresFiles
 from threadkeep.store.postgres.jsonb import escape
 from threadkeep.store.postgres.keyring import PostgresKeyRing
@@ -34,6 +35,7 @@ from threadkeep.store.postgres.search import Index, Searcher
 from threadkeep.store.postgres.writing import Log
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
+from threadkeep.store.snapshot import MOST_CHARACTERS, MOST_ENTRIES, NO_ENTRIES, REMARKS, Page, Snapshot, page_of
 from threadkeep.store.values import Created, Draft, HitPage, LogPage, Related, Statistics
 
 T = TypeVar("T")
@@ -181,6 +183,28 @@ class PostgresStore(RuledStore):
                 first += PURGE_STEP
         return tenant, [row["conversation"] for row in await self._pool.call("emptied", tenant)]
 
+    async def snapshot(self, scope: Scope, conversation: str, page: Page = NO_ENTRIES) -> Snapshot:
+        page.check()
+        head = page.head
+        if head is None and page.around is not None:
+            head = (await self.tree(scope, conversation)).branch_with(page.around)
+        asked = (optional(head), optional(page.before), optional(page.around), page.messages)
+        place = await self._db.place(scope, conversation)
+        row = await self._db.ask("snapshot", *place, *asked, MOST_ENTRIES, MOST_CHARACTERS, REMARKS)
+        entries = partial(self._db.translator.entries, conversation)
+        shown = entries(reversed(row["page"])) + entries(row["later"] or ())
+        states = (entry.body for entry in entries(row["states"] or ()))
+        return Snapshot(
+            conversation=to_conversation(scope, row["now"]),
+            branch=row["branch"] or None,
+            entries=shown if page.around else page_of(reversed(shown), page.messages),
+            state=fold(body for body in states if isinstance(body, StateChange)),
+            remarks=entries(row["remarks"] or ()),
+            tree=to_tree(row["now"]["head"], row["now"]["newest"], row["jumps"]),
+            turns=tuple(to_turn(scope, conversation, turn) for turn in row["turns"]),
+            draft=_draft(row["draft"][0], 0) if row["draft"] else None,
+        )
+
     # The log and its tree
 
     async def tree(self, scope: Scope, conversation: str) -> Tree:
@@ -221,15 +245,7 @@ class PostgresStore(RuledStore):
         draft = None
         if lines and lines[-1]["kind"] == _DRAFT:
             line = lines.pop()
-            offset = after.offset if line["id"] == message else 0
-            text = (line["content"] or b"").decode()[offset - (line["seq"] or 0) :]
-            draft = Draft(
-                message=decode_id(line["id"]),
-                turn=line["turn"],
-                started_at=line["created_at"],
-                offset=offset,
-                text=text if line["content"] else "",
-            )
+            draft = _draft(line, after.offset if line["id"] == message else 0)
         return LogPage(entries=self._db.translator.entries(conversation, lines), draft=draft)
 
     async def state(self, scope: Scope, conversation: str, *, at: int | None = None) -> State:
@@ -284,6 +300,18 @@ class PostgresStore(RuledStore):
 
     async def tenants(self) -> tuple[str, ...]:
         return tuple(row["name"] for row in await self._pool.call("tenants", None, None))
+
+
+def _draft(line: Columns, offset: int) -> Draft:
+    """Return the text being written from a character on; the line may begin before it."""
+    text = (line["content"] or b"").decode()[offset - (line["seq"] or 0) :]
+    return Draft(
+        message=decode_id(line["id"]),
+        turn=line["turn"],
+        started_at=line["created_at"],
+        offset=offset,
+        text=text if line["content"] else "",
+    )
 
 
 def _filter(asked: ListQuery) -> tuple[Any, ...]:

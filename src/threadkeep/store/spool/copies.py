@@ -10,6 +10,7 @@ from threadkeep.conversation.entry import Update
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn
+from threadkeep.store.snapshot import Snapshot
 from threadkeep.store.spool.spool_file import KeptKey, Place, inside
 from threadkeep.store.values import Append, Begun, Created
 
@@ -122,6 +123,8 @@ class Copy:
                 return value.model_copy(update={"scope": self.scope, "metadata": metadata, "incomplete": True})
             case Created():
                 return replace(value, conversation=self.out(value.conversation))
+            case Snapshot():
+                return replace(value, conversation=self.out(value.conversation), turns=self.out(value.turns))
             case tuple() if value and isinstance(value[0], Turn):
                 return tuple(map(self.out, value))
             case _:

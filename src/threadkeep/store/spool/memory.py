@@ -16,6 +16,7 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
 from threadkeep.store.base import ROOT, characters
 from threadkeep.store.record import KeyPlace, OpenTurn, Tip
+from threadkeep.store.snapshot import Snapshot
 from threadkeep.store.spool.spool_file import Holding
 from threadkeep.store.values import Appended, Begun, Created, LogPage
 
@@ -27,7 +28,7 @@ TRIMMED_AT = 4 * MOST_ENTRIES
 """At how many the oldest are forgotten: seldom, because that takes longer than remembering."""
 ENTRY_OVERHEAD = 500
 _NOTHING: Sequence[Entry] = ()
-_WITH_ENTRIES = frozenset({Appended, Begun, LogPage})
+_WITH_ENTRIES = frozenset({Appended, Begun, LogPage, Snapshot})
 _OTHERS = frozenset({Conversation, Created, Lease})
 
 
@@ -154,6 +155,8 @@ class Memory:
             self._known.move_to_end(place)
         if kind is Conversation:
             known.see(answer, by_us=by_us)
+        elif kind is Snapshot:
+            known.see(answer.conversation, by_us=by_us)
         elif kind is Created:
             known.see(answer.conversation, by_us=by_us)
             if not answer.conversation.entries:

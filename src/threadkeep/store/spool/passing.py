@@ -319,6 +319,7 @@ class PassingStore(Store):
             )
 
     get = _reads(Store.get)
+    snapshot = _reads(Store.snapshot)
     tree = _reads(Store.tree)
     entry = _reads(Store.entry)
     newest = _reads(Store.newest)
