@@ -1,6 +1,7 @@
 """What the model is shown, through the Python API: blocks, long questions, how much of the history."""
 
 from itertools import cycle, pairwise
+from pathlib import Path
 
 import pytest
 
@@ -150,6 +151,49 @@ async def test_the_beginning_of_a_request_stays_until_a_question_is_clearly_abou
     assert sum(kept) > len(kept) * 3 // 4
     assert "4711" in asked[-1].content
     assert "4711" in again[-1].content
+
+
+async def test_the_next_turn_takes_up_what_the_last_one_has_prepared() -> None:
+    model = ScriptedModel(*[says(f"Answer {number}.") for number in range(3)])
+    assistant = Assistant(name="a", policy=Policy(window=Window.FULL))
+    async with threadkeep.open("memory:", [assistant], model=model) as conversations:
+        chat = await conversations.create()
+        for number in range(3):
+            await (await chat.send(f"Question {number}?")).answer()
+    *_, before, after = model.requests
+    assert all(now is then for now, then in zip(after.messages, before.messages, strict=False))
+    assert all(now is then for now, then in zip(after.written, before.written, strict=False))
+    assert len(after.messages) == len(after.written) == 5
+
+
+async def test_what_was_prepared_is_right_after_an_edit_another_instance_and_a_new_conversation_of_the_same_id(
+    tmp_path: Path,
+) -> None:
+    model, elsewhere = (ScriptedModel(*[says(f"{who} {number}.") for number in range(9)]) for who in "AB")
+    assistant, place = Assistant(name="a", policy=Policy(window=Window.FULL)), f"sqlite:///{tmp_path / 'log.db'}"
+    async with (
+        threadkeep.open(place, [assistant], model=model) as here,
+        threadkeep.open(place, [assistant], model=elsewhere) as there,
+    ):
+        chat = await here.create(id="chat")
+        await (await chat.send("One?")).answer()
+        first = (await here._store.newest(chat.scope, chat.id))[-1].seq
+        await (await chat.send("Two?")).answer()
+        await (await chat.send("Two, edited?", parent=first)).answer()
+        assert _texts(model) == ["One?", "A 0.", "Two, edited?"]
+        for number in range(9):
+            await (await (await there.get("chat")).send(f"There {number}?")).answer()
+        await (await chat.send("Here again?")).answer()
+        assert _texts(model)[:5] == ["One?", "A 0.", "Two, edited?", "A 2.", "There 0?"]
+        assert _texts(model)[-3:] == ["There 8?", "B 8.", "Here again?"]
+        await (await there.get("chat")).delete()
+        chat = await here.create(id="chat")
+        await (await chat.send("Anew?")).answer()
+        assert _texts(model) == ["Anew?"]
+
+
+def _texts(model: ScriptedModel) -> list[str]:
+    return [message.content for message in model.requests[-1].messages]
 
 
 async def _asked_after(told: str, reply: str, question: str, latest: str = "Aside.") -> str:

@@ -25,7 +25,7 @@ from tests.unit.turn.processes import (
     told,
     until,
 )
-from threadkeep.context.base import Working
+from threadkeep.context.base import Context, Material
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.scope import LOCAL, Scope
@@ -406,18 +406,18 @@ async def test_a_fault_in_a_model_ends_the_turn_as_failed_and_is_not_tried_for_e
 
 
 @pytest.mark.server_may_fail
-async def test_a_fault_in_a_processor_ends_the_turn_as_failed(
+async def test_a_fault_in_building_a_context_ends_the_turn_as_failed(
     processes: Processes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(working: Working) -> Working:
-        raise LookupError("a processor's fault with a secret in it")
+    def broken(material: Material) -> Context:
+        raise LookupError("a builder's fault with a secret in it")
 
-    chat = await processes.begin(ScriptedModel(), assistant=Assistant(name="broken", processors=(broken,)))
+    chat = await processes.begin(ScriptedModel(), assistant=Assistant(name="broken", builder=broken))
     end = await ended(await chat.send("Hello"))
     assert name_of(end) == "turn.failed"
     assert failure_of(end).startswith("internal_error: ")
     assert "secret" not in failure_of(end)
-    assert "a processor's fault" in caplog.text
+    assert "a builder's fault" in caplog.text
 
 
 async def test_a_fault_in_a_tool_is_told_to_the_model_and_the_turn_goes_on(processes: Processes) -> None:

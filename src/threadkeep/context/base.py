@@ -1,17 +1,19 @@
-"""The context of one model call: what a branch becomes before a model sees it.
+"""The context of one model call: what it is built from, and what comes out.
 
-A context is built by an ordered list of small processors, each a pure function from `Working` to `Working`. What must
-be read beforehand (the window, the summary, recalled entries, passages) is read by `turn/steps/gather_context.py`.
+`build.py` is the way from one to the other, without I/O. What must be read beforehand (the branch, the summary,
+recalled entries, passages) is read by `turn/steps/gather_context.py`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
+
+if TYPE_CHECKING:
+    from threadkeep.context.lines import Line
 
 DEFAULT_TOKENS = 2000
 
@@ -53,26 +55,41 @@ class Cut:
     first: int = 0
     masked: int = 0
 
+    @property
+    def seen_from(self) -> int:
+        """The seq from which on everything is shown in full."""
+        return max(self.first, self.masked)
+
 
 Counter = Callable[[Message], int]
 """Returns how many tokens a message has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Audience:
+    """Who reads a context: a model by its name, what it can look at (as `llm/base.py` tells it), whether the request
+    defines tools, and what counts its tokens."""
+
+    model: str = ""
+    accepts: frozenset[str] = frozenset()
+    has_tools: bool = True
+    count: Counter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
     """Everything that a context is built from.
 
-    `entries` are those of the branch from the cut on, oldest first, without remarks, the current question among them;
-    `turn` is the number of the current turn. `opening` are system messages that begin the branch: they stay when the
-    rest is cut off. `recalled` are the entries that match the question, best first, from the whole branch: those that
-    are in the window are left out here. `earlier` are those before the window, the newest first: they fill what is
-    left. `has_tools` tells whether the request defines tools, `tool_tokens` how many
-    tokens their definitions have. `model` is the name of the model that will be asked, `accepts` what it can look at as
-    `llm/base.py` tells it. `count` counts tokens; `budget` is in its tokens.
+    `lines` are those of the branch, oldest first, at least from the cut on, the current question among them; `turn` is
+    the number of the current turn. `opening` are system messages that begin the branch: they stay when the rest is cut
+    off. `recalled` are the entries that match the question, best first, from the whole branch: those that are in the
+    window are left out here. `earlier` are those before the window, the newest first: they fill what is left.
+    `tool_tokens` is how many tokens the definitions of tools have. `budget` is in tokens of the audience's counter.
     """
 
+    audience: Audience
     instructions: str
-    entries: tuple[Entry, ...]
+    lines: "tuple[Line, ...]"
     turn: int
     policy: Policy
     budget: int
@@ -83,73 +100,21 @@ class Material:
     earlier: tuple[Entry, ...] = ()
     passages: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    has_tools: bool = True
     tool_tokens: int = 0
-    model: str = ""
-    accepts: frozenset[str] = frozenset()
-    count: Counter
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A message of the history with its place; `opens` says that a person's message begins a turn here."""
-
-    seq: int
-    turn: int | None
-    at: datetime
-    message: Message
-    opens: bool = False
-
-    def saying(self, message: Message) -> "Line":
-        """Return the line with another message; itself if the message is the same."""
-        return self if message is self.message else replace(self, message=message)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Working:
-    """A context in the making.
-
-    Until they are placed, its parts are apart: the `system` text, the `lines` of the history, our own texts before the
-    history (`opening`) and with the current question (`beside`). `messages` is what they become.
-    """
-
-    material: Material
-    system: str = ""
-    lines: tuple[Line, ...] = ()
-    opening: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    messages: tuple[Message, ...] = ()
-    cut: Cut = Cut()
-    tokens: int = 0
-    trace: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a model call gets, the trace that tells how it came about, and the entries that it was made from."""
+    """What a model call gets, and the trace that tells how it came about.
+
+    `written` has a place for each message where a provider's form of it may be kept for the next call (`llm/base.py`).
+    """
 
     messages: tuple[Message, ...]
     cut: Cut
     tokens: int
-    trace: tuple[dict[str, Any], ...] = field(default=())
-    entries: tuple[Entry, ...] = ()
-
-
-Processor = Callable[[Working], Working]
-
-
-def run(processors: Sequence[Processor], material: Material) -> Context:
-    """Build a context: each processor in order."""
-    working = Working(material=material, cut=material.cut)
-    for process in processors:
-        working = process(working)
-    return Context(
-        messages=working.messages,
-        cut=working.cut,
-        tokens=working.tokens,
-        trace=working.trace,
-        entries=material.entries,
-    )
+    trace: tuple[dict[str, Any], ...] = ()
+    written: tuple[dict[str, bytes], ...] = field(default=(), compare=False)
 
 
 def cut_in(trace: Iterable[Mapping[str, Any]]) -> Cut | None:

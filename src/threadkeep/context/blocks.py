@@ -1,21 +1,13 @@
 """Blocks as text, for models, which read and do not look (R-D5). It stands before the content, or instead of it."""
 
-from dataclasses import replace
 from typing import Any
 
-from threadkeep.context.base import Working
-from threadkeep.context.marks import NO_CONTENT, with_text
+from threadkeep.context.marks import NO_CONTENT
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.excerpt import OLD, head
 
 _NAMES = ("ticker", "name", "title", "label", "id")
-
-
-def blocks(working: Working) -> Working:
-    """Give every message a text: that of its blocks and its own."""
-    lines = (line.saying(with_text(line.message, text_of(line.message))) for line in working.lines)
-    return replace(working, lines=tuple(lines))
 
 
 def text_of(message: Message) -> str:

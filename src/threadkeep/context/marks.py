@@ -1,21 +1,24 @@
-"""What Threadkeep itself says in a context: notes, marks on answers that were cut off, messages that fill a gap.
+"""What Threadkeep itself says in a context: messages of ours, texts that stand for others, marks on cut-off answers.
 
 Notes are marked as ours (`text/notes.py`). The messages that we add have ids that follow from their place, so that the
 same log gives the same context.
 """
 
-from dataclasses import replace
-
-from threadkeep.context.base import Working
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.text.notes import note
 
 NO_CONTENT = "[No content]"
+CUT_OFF = note("this answer was cut off here")
 
 
 def own(place: str, text: str, role: Role = Role.USER) -> Message:
     """Return a message of ours; `place` tells it from our others in the same context."""
     return Message(id=f"context-{place}", role=role, content=text)
+
+
+def printable(text: str) -> str:
+    """Return a text without U+0000, which not every provider takes."""
+    return text.replace("\x00", "\ufffd")
 
 
 def with_text(message: Message, text: str) -> Message:
@@ -33,15 +36,6 @@ def with_text(message: Message, text: str) -> Message:
     return message.model_copy(update=changed)
 
 
-CUT_OFF = note("this answer was cut off here")
-
-
-def interrupted(working: Working) -> Working:
-    """Mark every answer that was not written to its end."""
-    lines = (line.saying(with_mark(line.message)) for line in working.lines)
-    return replace(working, lines=tuple(lines))
-
-
 def with_mark(message: Message) -> Message:
     """Return the message, marked if it was cut off and is not marked yet."""
     if message.status is not MessageStatus.INTERRUPTED or message.role is not Role.ASSISTANT:
@@ -53,18 +47,3 @@ def with_mark(message: Message) -> Message:
 def without_mark(text: str) -> str:
     """Return what was said of an answer, without our mark."""
     return text.removesuffix(CUT_OFF).rstrip()
-
-
-def notes(working: Working) -> Working:
-    """Append our notes for this one call: that an attempt was cut off, that the limit of tool calls was reached.
-
-    After a tool's result a note becomes part of it, marked: Gemini takes nothing but results there, and a message of
-    its own would have to be a user's.
-    """
-    text = "\n\n".join(note(text.replace("\x00", "\ufffd").strip()) for text in working.material.notes if text.strip())
-    if not text:
-        return working
-    if not working.messages or working.messages[-1].role is not Role.TOOL:
-        return replace(working, messages=(*working.messages, own("notes", text)))
-    *before, last = working.messages
-    return replace(working, messages=(*before, with_text(last, f"{last.content}\n\n{text}")))

@@ -5,21 +5,20 @@ marked as earlier and dated. They stand with the question, so that the beginning
 """
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
 from fnmatch import fnmatch
+from typing import NamedTuple
 
-from threadkeep.context.base import Counter, Line, Working
+from threadkeep.context.base import Audience, Counter, Cut, Material, Window
 from threadkeep.context.blocks import text_of_blocks
-from threadkeep.context.history import in_turns, lines_of
-from threadkeep.context.marks import own
+from threadkeep.context.lines import size_of_text
+from threadkeep.context.marks import printable
 from threadkeep.context.parts import for_model
-from threadkeep.context.shortening import masked
-from threadkeep.context.window import room_for_said, room_left_for_recall
+from threadkeep.context.window import MOST_RECALLED, RECALL_TOKENS, Shown
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.dates import named_dates
 from threadkeep.text.excerpt import around, ends
-from threadkeep.text.notes import earlier_note, spoken_line
+from threadkeep.text.notes import spoken_line
 from threadkeep.text.search import NEIGHBOURS
 from threadkeep.text.words import content_words, words_in_order
 
@@ -102,83 +101,84 @@ def _bonus(entry: Entry, asked: Set[str], dates: Sequence[str]) -> float:
     return SAID_BY * is_named + DATED * is_dated
 
 
-def recall(working: Working) -> Working:
-    """Put the best of the recalled messages beside the question, as many as there is room for.
+class Telling(NamedTuple):
+    """An earlier message, told in a line of text."""
+
+    seq: int
+    day: str
+    text: str
+
+
+def recall(material: Material, shown: Shown, used: int) -> list[Telling]:
+    """Return what to put beside the question: the best of the recalled messages, as many as there is room for beside
+    the `used` tokens of the history.
 
     When a cut is made, it leaves room for the window to grow: until then the newest of those that were cut off or
     shortened fill it.
     """
-    material, room = working.material, room_left_for_recall(working) - OVERHEAD
-    _, current = in_turns(working.lines, material.turn)
-    words = content_words(current[0].message.content) if current and current[0].opens else []
-    spare = int(room_for_said(working, current) * UNUSED)
-    best, rest = (_lost(entries, working) for entries in (material.recalled, material.earlier))
-    picked, room = pick(best, room, material.count, words)
-    known = {line.seq for line, _ in picked}
-    rest = [line for line in rest if line.seq not in known]
-    added, room = pick(rest, room - spare, material.count, words)
-    added += _part([line for line in rest if line.seq not in {each.seq for each, _ in added}], room, material.count)
-    chosen = sorted((*picked, *added), key=lambda found: found[0].seq)
-    if not chosen:
-        return working
-    item = {"kind": "recall", "entries": [line.seq for line, _ in chosen]}
-    text = earlier_note((_day(line), text) for line, text in chosen)
-    return replace(working, beside=(text, *working.beside), trace=(*working.trace, item))
+    most = RECALL_TOKENS if material.policy.window is Window.NEWEST else MOST_RECALLED
+    room = max(0, min(most, shown.room - used)) - OVERHEAD
+    asks = bool(shown.current) and shown.current[0].opens
+    words = content_words(shown.current[0].message.content) if asks else []
+    best, rest = (_lost(entries, material, shown.cut) for entries in (material.recalled, material.earlier))
+    picked, room = _pick(best, room, material.audience, words)
+    rest = [found for found in rest if found[0].seq not in {each.seq for each in picked}]
+    added, room = _pick(rest, room - int(shown.room * UNUSED), material.audience, words)
+    left = next((found for found in rest if found[0].seq not in {each.seq for each in added}), None)
+    return sorted((*picked, *added, *_part(left, room, material.audience)))
 
 
-def _lost(entries: Sequence[Entry], working: Working) -> list[Line]:
-    """Return the lines that say something and are not, or not in full, in the window."""
-    cut = working.cut
-    return [
-        line
-        for line in lines_of(entries)
-        if (line.seq < cut.first or (line.seq < cut.masked and masked(line) is not line)) and _text(line)
-    ]
+def _lost(entries: Sequence[Entry], material: Material, cut: Cut) -> list[tuple[Entry, Message]]:
+    """Return the messages that say something and are not, or not in full, in the window."""
+    short = {line.seq for line in material.lines if line.seq < cut.masked and line.short is not line}
+    found = [(entry, entry.body) for entry in entries if entry.seq < cut.first or entry.seq in short]
+    return [(entry, body) for entry, body in found if isinstance(body, Message) and _text(body)]
 
 
-def pick(lines: Sequence[Line], room: int, count: Counter, words: Sequence[str]) -> tuple[list[tuple[Line, str]], int]:
-    """Return the first lines that fit into the room, with the text that tells each, and the room that they leave."""
-    chosen, days, empty = list[tuple[Line, str]](), set[str](), _empty(count)
-    for line in lines:
-        said, message = _text(line), line.message
+def _pick(
+    found: Sequence[tuple[Entry, Message]], room: int, audience: Audience, words: Sequence[str]
+) -> tuple[list[Telling], int]:
+    """Return the first messages that fit into the room, and the room that they leave."""
+    chosen, days, empty = list[Telling](), set[str](), _empty(audience)
+    for entry, message in found:
+        said = _text(message)
         # What was counted when it was stored need not be told and counted again to see that it does not fit.
         is_plain = said == message.content and not message.parts and not message.tool_calls
-        if is_plain and len(said) <= MAX_CHARACTERS and count(message) - empty > room:
+        if is_plain and len(said) <= MAX_CHARACTERS and audience.count(message) - empty > room:
             continue
-        text = _told(line, around(said, words, MAX_CHARACTERS))
-        cost = count(own("size", text)) - empty + DATE * (_day(line) not in days)
+        telling = _told(entry, message, around(said, words, MAX_CHARACTERS))
+        cost = size_of_text(audience, telling.text) - empty + DATE * (telling.day not in days)
         if cost <= room:
             room -= cost
-            chosen.append((line, text))
-            days.add(_day(line))
+            chosen.append(telling)
+            days.add(telling.day)
     return chosen, room
 
 
-def _part(lines: Sequence[Line], room: int, count: Counter) -> list[tuple[Line, str]]:
-    """Return as much of the first of lines that do not fit as there is room for, if it is more than a few words."""
-    size = min(MAX_CHARACTERS, 8 * room) if lines else 0
-    while size >= LEAST_CHARACTERS:
-        text = _told(lines[0], ends(_text(lines[0]), size))
-        if count(own("size", text)) - _empty(count) + DATE <= room:
-            return [(lines[0], text)]
+def _part(found: tuple[Entry, Message] | None, room: int, audience: Audience) -> list[Telling]:
+    """Return as much of a message that does not fit as there is room for, if it is more than a few words."""
+    size = min(MAX_CHARACTERS, 8 * room) if found else 0
+    while found and size >= LEAST_CHARACTERS:
+        telling = _told(*found, ends(_text(found[1]), size))
+        if size_of_text(audience, telling.text) - _empty(audience) + DATE <= room:
+            return [telling]
         size = size * 4 // 5
     return []
 
 
-def _empty(count: Counter) -> int:
+def _empty(audience: Audience) -> int:
     """Return by how much a message of its own is more than a line: all of them are told in one message, a line each."""
-    return count(own("size", "")) - 1
+    return size_of_text(audience, "") - 1
 
 
-def _told(line: Line, text: str) -> str:
-    return spoken_line("tool result" if line.message.role is Role.TOOL else line.message.role, text)
+def _told(entry: Entry, message: Message, text: str) -> Telling:
+    speaker = "tool result" if message.role is Role.TOOL else message.role
+    return Telling(entry.seq, f"{entry.created_at:%Y-%m-%d}", spoken_line(speaker, text))
 
 
-def _day(line: Line) -> str:
-    return f"{line.at:%Y-%m-%d}"
-
-
-def _text(line: Line) -> str:
-    """Return what a line says, with what is written in its files; an answer with blocks may say it there only."""
-    texts = (for_model(line.message, "", ()).content.strip(), text_of_blocks(line.message))
-    return next((text for text in texts if text), "")
+def _text(message: Message) -> str:
+    """Return what a message says, with what is written in its files; an answer with blocks may say it there only."""
+    said = for_model(message, "", ()).content.strip()
+    if message.tool_result is not None and not said:
+        said = (message.tool_result.error or "").strip()
+    return printable(said or text_of_blocks(message))

@@ -64,11 +64,8 @@ def tokens_in(text: str) -> int:
 
 
 def count_tokens(message: Message) -> int:
-    """Return about how many tokens a message has: what was stored with it, else by its signs.
-
-    Release 0.1.0 stored one token for each four characters; a count that may be such a one is not trusted.
-    """
-    if message.tokens is not None and message.tokens != four_characters_each(message):
+    """Return about how many tokens a message has: what was stored with it, else by its signs."""
+    if message.tokens is not None:
         return message.tokens
     calls = sum(CALL + tokens_in(call.name + json.dumps(call.args, ensure_ascii=False)) for call in message.tool_calls)
     return MESSAGE + tokens_in(message.content) + calls + sum(map(_tokens_of_part, message.parts))

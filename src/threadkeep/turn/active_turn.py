@@ -33,6 +33,7 @@ from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import AgentSource, Assistant, ModelSource, agent_of
+from threadkeep.turn.branches import Branch, Branches
 from threadkeep.turn.local_bus import LocalBus
 from threadkeep.turn.lookup import Found
 from threadkeep.turn.observer import Observer
@@ -54,6 +55,7 @@ class EngineDeps:
     - `count`: counts the tokens of a message; `prices`: what they cost, by patterns of model names
     - `attachments`: where files are kept, if anywhere; `converter`: extracts their text and makes images smaller
     - `meaning`: finds texts that are near in meaning to a question, where embeddings are installed
+    - `branches`: what the last turns have read
     """
 
     store: Store
@@ -77,6 +79,7 @@ class EngineDeps:
     converter: Converter = field(default_factory=Converter)
     prices: Mapping[str, Price] = field(default_factory=dict)
     meaning: WordVectors | None = None
+    branches: Branches = field(default_factory=Branches)
 
     async def load_model(self, name: str | None, assistant: Assistant) -> None:
         """Load the model that answers for an assistant; `name` is the conversation's own choice, if it has one."""
@@ -93,7 +96,7 @@ class EngineDeps:
 class ActiveTurn:
     """One running turn: its lease, what it works with, and its entries so far.
 
-    `history` is what came before it on its branch, with the cut of the last answer; `found` is what was looked up for
+    `history` is its branch as far as it matters, with the cut of the last answer; `found` is what was looked up for
     the question; `recalled` are related earlier entries, and those just before the window. Each is None until it was
     read. `stop` is set to end the turn as `stop_as`; `ended` is set when it no longer runs here. `began` is when it
     began to run here, by the monotonic clock.
@@ -103,7 +106,7 @@ class ActiveTurn:
     lease: Lease
     conversation: Conversation
     entries: list[Entry] = field(default_factory=list)
-    history: tuple[tuple[Entry, ...], Cut] | None = None
+    history: tuple[Branch, Cut] | None = None
     found: Found | None = None
     recalled: tuple[tuple[Entry, ...], tuple[Entry, ...]] | None = None
     stop: asyncio.Event = field(default_factory=asyncio.Event)

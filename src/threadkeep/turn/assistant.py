@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from threadkeep.context.base import Policy, Processor
-from threadkeep.context.standard import STANDARD
+from threadkeep.context.base import Policy
+from threadkeep.context.build import Builder, build
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import DEFAULTS, Model, ModelOptions
@@ -23,6 +23,7 @@ class Assistant:
     - `model`: the one to use unless a conversation chooses another; `options`: temperature and the like
     - `script`: what the scripted model `demo` plays for this assistant
     - `mcp`: whether it has the tools of all configured MCP servers as well
+    - `builder`: makes the context of a call; another one may change what goes into `build`, or what comes out
     - `lookup`: where questions are looked up
     - `machine`: the states that a guided conversation goes through
     - `erase`: removes what it keeps of a user elsewhere than in the store, and returns how many things
@@ -38,7 +39,7 @@ class Assistant:
     script: Any = None
     tools: Registry = field(default_factory=Registry)
     policy: Policy = field(default_factory=Policy)
-    processors: tuple[Processor, ...] = STANDARD
+    builder: Builder = build
     iterations: int = 10
     mcp: bool = False
     lookup: Lookup | None = None

@@ -162,6 +162,7 @@ class TurnRunner:
                 active.stop_as = TurnState.CANCELLED
                 active.stop.set()
                 await active.ended.wait()
+        self.deps.branches.forget(scope.tenant, conversation)
 
     async def recover(self, limit: int = 100) -> int:
         """Take up turns whose leases have expired; return how many.

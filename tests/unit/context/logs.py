@@ -1,11 +1,13 @@
 """Logs for tests of the context: short ways to write one by hand, and any that can be reached, for hypothesis."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hypothesis import strategies as st
 
-from threadkeep.context.base import Cut, Material, Policy, Window
+from threadkeep.context.base import Audience, Cut, Material, Policy, Window
+from threadkeep.context.lines import lines_of
 from threadkeep.context.tokens import count_tokens, four_characters_each
 from threadkeep.conversation.blocks import Narrative, RankedList
 from threadkeep.conversation.draft_text import without_marks
@@ -14,6 +16,7 @@ from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCa
 from threadkeep.conversation.parts import Attachment, Data, Part, Reasoning
 from threadkeep.conversation.state import StateChange
 
+READ = {"model", "accepts", "has_tools", "count"}
 START = datetime(2025, 1, 1, 12, 0, tzinfo=UTC)
 
 
@@ -54,9 +57,18 @@ def entries(*bodies: Body, first: int = 1) -> tuple[Entry, ...]:
 
 
 def material(*bodies: Body, **fields: Any) -> Material:
-    given = {"instructions": "", "turn": 0, "policy": Policy(), "budget": 100_000, "entries": entries(*bodies)}
-    given["count"] = four_characters_each
-    return Material(**{**given, **fields})
+    """Return a material of these bodies, or of `entries`; the fields of an audience may stand among its own."""
+    audience = Audience(**{"count": four_characters_each, **{name: fields.pop(name) for name in READ & fields.keys()}})
+    lines = tuple(lines_of(fields.pop("entries", entries(*bodies)), audience))
+    given = {"instructions": "", "turn": 0, "policy": Policy(), "budget": 100_000}
+    return Material(audience=audience, lines=lines, **{**given, **fields})
+
+
+def read_by(given: Material, **fields: Any) -> Material:
+    """Return the material for another audience."""
+    audience = replace(given.audience, **fields)
+    entries = [line.entry for line in given.lines if line.entry is not None]
+    return replace(given, audience=audience, lines=tuple(lines_of(entries, audience)))
 
 
 def told(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
@@ -185,7 +197,7 @@ def materials(draw: st.DrawFn) -> Material:
     branch = branch[draw(st.integers(0, len(branch))) :]
     places = st.integers(0, len(log) + 1)
     earlier = tuple(entry(body, seq) for seq, body in enumerate(draw(st.lists(bodies, max_size=4)), 1))
-    return Material(
+    return material(
         instructions=draw(_texts),
         entries=branch,
         turn=draw(st.integers(0, 4)),

@@ -3,8 +3,8 @@
 from typing import Any
 
 from tests.unit.context.logs import assistant, entries, entry, material, told, tool, user
-from threadkeep.context.base import Context, Cut, run
-from threadkeep.context.standard import STANDARD
+from threadkeep.context.base import Context, Cut
+from threadkeep.context.build import build
 from threadkeep.conversation.entry import Summary
 from threadkeep.conversation.message import Message
 
@@ -14,7 +14,7 @@ LOG = entries(
 
 
 def built(*messages: Message, **fields: Any) -> Context:
-    return run(STANDARD, material(*messages, **fields))
+    return build(material(*messages, **fields))
 
 
 def test_a_summary_stands_before_the_history_once_something_is_cut_off() -> None:

@@ -3,9 +3,7 @@
 import pytest
 
 from tests.unit.context.logs import assistant, material, tool, user
-from threadkeep.context.base import Working
-from threadkeep.context.blocks import blocks, old_text_of, text_of, text_of_block
-from threadkeep.context.history import history
+from threadkeep.context.blocks import old_text_of, text_of, text_of_block
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
 
 
@@ -41,8 +39,7 @@ def test_blocks_are_joined_by_spaces_and_stand_before_the_content_or_instead_of_
 
 def test_a_message_without_anything_says_so_unless_it_calls_tools() -> None:
     given = material(user(" "), assistant("\n"), assistant(" ", "a"), tool("a", ""))
-    lines = blocks(history(Working(material=given))).lines
-    assert [line.message.content for line in lines] == ["[No content]", "[No content]", "", "[No content]"]
+    assert [line.message.content for line in given.lines] == ["[No content]", "[No content]", "", "[No content]"]
 
 
 def test_an_old_answer_is_told_by_its_blocks_in_at_most_200_characters() -> None:
@@ -55,5 +52,4 @@ def test_an_old_answer_is_told_by_its_blocks_in_at_most_200_characters() -> None
 
 def test_a_count_of_the_former_text_is_not_kept() -> None:
     given = material(assistant("", blocks=(ranked("A"),), tokens=500), assistant("same", tokens=500))
-    lines = blocks(history(Working(material=given))).lines
-    assert [line.message.tokens for line in lines] == [None, 500]
+    assert [line.message.tokens for line in given.lines] == [None, 500]

@@ -1,13 +1,11 @@
 """Answers that were cut off are kept and marked."""
 
 from tests.unit.context.logs import assistant, cut_off, material
-from threadkeep.context.base import Working
-from threadkeep.context.history import history
-from threadkeep.context.marks import CUT_OFF, NO_CONTENT, interrupted, with_mark
+from threadkeep.context.marks import CUT_OFF, NO_CONTENT, with_mark
 
 
 def test_only_what_was_cut_off_is_marked() -> None:
-    lines = interrupted(history(Working(material=material(cut_off("Once "), assistant("Twice"))))).lines
+    lines = material(cut_off("Once "), assistant("Twice")).lines
     assert [line.message.content for line in lines] == [f"Once\n\n{CUT_OFF}", "Twice"]
 
 

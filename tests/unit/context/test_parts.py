@@ -1,13 +1,12 @@
 """Parts for models: reasoning goes back to the model that made it, and nobody is shown what it cannot look at."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.unit.context.logs import assistant, cut_off, material, tool, user
-from threadkeep.context.base import Material, run
-from threadkeep.context.standard import STANDARD
+from tests.unit.context.logs import assistant, cut_off, material, read_by, tool, user
+from threadkeep.context.base import Material
+from threadkeep.context.build import build
 from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Attachment, Data, Part, Reasoning
@@ -19,7 +18,7 @@ LONG = "word " * 2000
 
 
 def sent(given: Material, **fields: Any) -> tuple[Message, ...]:
-    return run(STANDARD, replace(given, **fields)).messages
+    return build(read_by(given, **fields)).messages
 
 
 def thoughts(messages: tuple[Message, ...]) -> list[Part]:

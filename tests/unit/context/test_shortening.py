@@ -1,16 +1,17 @@
 """The short form of old lines."""
 
 from tests.unit.context.logs import assistant, cut_off, entries, tool, user
-from threadkeep.context.history import lines_of
+from threadkeep.context.base import Audience
+from threadkeep.context.lines import lines_of
 from threadkeep.context.marks import CUT_OFF
-from threadkeep.context.shortening import masked
+from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.message import Message, Role, ToolCall
 
 LONG = "word " * 1000
 
 
 def short(message: Message) -> Message:
-    return masked(lines_of(entries(message))[0]).message
+    return lines_of(entries(message), Audience(count=count_tokens))[0].short.message
 
 
 def test_a_person_is_never_shortened() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.unit.context.logs import assistant, entry, material, user
-from threadkeep.context.base import Context, run
-from threadkeep.context.standard import STANDARD
+from threadkeep.context.base import Context
+from threadkeep.context.build import build
 from threadkeep.context.tokens import calibration, count_tokens, four_characters_each, tokens_in
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Usage
@@ -43,10 +43,8 @@ def test_calls_count_and_so_does_every_message() -> None:
     assert count_tokens(assistant("", "a", "b")) > count_tokens(assistant("", "a")) > 10
 
 
-def test_a_count_of_release_0_1_0_is_counted_again_and_any_other_is_kept() -> None:
-    text = "委员会在星期二同意" * 10
-    assert count_tokens(user(text, tokens=four_characters_each(user(text)))) == count_tokens(user(text)) > 80
-    assert count_tokens(user(text, tokens=7)) == 7
+def test_a_count_that_was_stored_is_kept() -> None:
+    assert count_tokens(user("委员会在星期二同意", tokens=7)) == 7
 
 
 def answered(context: Context, counted_by_model: int) -> Entry:
@@ -55,21 +53,21 @@ def answered(context: Context, counted_by_model: int) -> Entry:
 
 @pytest.mark.parametrize(("times", "expected"), [(1.0, 1.0), (2.0, 2.0), (0.1, 0.75), (50.0, 4.0)])
 def test_the_last_answer_tells_how_the_model_counts_within_bounds(times: float, expected: float) -> None:
-    context = run(STANDARD, material(user(PROSE * 100), count=count_tokens))
+    context = build(material(user(PROSE * 100), count=count_tokens))
     last = answered(context, int(context.tokens * times))
     assert calibration([last], count_tokens, "m") == pytest.approx(expected, rel=0.01)
 
 
 def test_another_model_another_counter_a_small_request_or_none_tells_nothing() -> None:
-    context = run(STANDARD, material(user(PROSE * 100), count=count_tokens))
-    small = run(STANDARD, material(user(PROSE), count=count_tokens))
+    context = build(material(user(PROSE * 100), count=count_tokens))
+    small = build(material(user(PROSE), count=count_tokens))
     assert calibration([answered(context, 9_000)], count_tokens, "other") == 1.0
     assert calibration([answered(context, 9_000)], four_characters_each, "m") == 1.0
     assert calibration([answered(small, 9_000)], count_tokens, "m") == 1.0
     assert calibration([], count_tokens, "m") == 1.0
 
 
-def test_a_trace_of_release_0_1_0_which_names_no_counter_tells_nothing() -> None:
+def test_a_trace_that_names_no_counter_tells_nothing() -> None:
     old = ({"kind": "context", "first": 0, "masked": 0, "tokens": 4_000, "budget": 96_000, "dropped": False},)
     message: Message = assistant(tool_trace=old, usage=Usage(input_tokens=12_000), model="m")
     assert calibration([entry(message, 9)], count_tokens, "m") == 1.0
@@ -77,7 +75,7 @@ def test_a_trace_of_release_0_1_0_which_names_no_counter_tells_nothing() -> None
 
 def test_tool_definitions_take_their_room_and_are_part_of_what_is_counted() -> None:
     log = [user(PROSE * 10), assistant(PROSE * 10)] * 20
-    bare = run(STANDARD, material(*log, user("now"), budget=8_000))
-    laden = run(STANDARD, material(*log, user("now"), budget=8_000, tool_tokens=4_000))
+    bare = build(material(*log, user("now"), budget=8_000))
+    laden = build(material(*log, user("now"), budget=8_000, tool_tokens=4_000))
     assert len(laden.messages) < len(bare.messages)
     assert 4_000 < laden.tokens <= 8_000

@@ -1,14 +1,14 @@
 """Which turns a model sees: whole turns, nothing changed until the room is used up, the current turn always."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.unit.context.logs import assistant, entries, entry, material, tool, user
-from threadkeep.context.base import Cut, Material, Policy, Window, Working, cut_in, run
-from threadkeep.context.history import history
-from threadkeep.context.standard import STANDARD
+from threadkeep.context.base import Cut, Material, Policy, Window, cut_in
+from threadkeep.context.build import build
+from threadkeep.context.lines import Line
 from threadkeep.context.tokens import count_tokens
 from threadkeep.context.window import MAX_MESSAGES, window
 from threadkeep.conversation.entry import Entry
@@ -17,8 +17,15 @@ from threadkeep.conversation.message import Message
 NO_RECALL = Policy(recall=False)
 
 
-def windowed(given: Material) -> Working:
-    return window(history(Working(material=given)))
+class Windowed(NamedTuple):
+    lines: list[Line]
+    cut: Cut
+
+
+def windowed(given: Material) -> Windowed:
+    lines = [line for line in given.lines if line.seq >= given.cut.first]
+    shown = window(given, lines, given.budget)
+    return Windowed([line for turn in (*shown.earlier, shown.current) for line in turn], shown.cut)
 
 
 def seqs(given: Material) -> list[int]:
@@ -77,7 +84,7 @@ def test_a_cut_frees_a_quarter_of_the_room_and_never_splits_a_turn() -> None:
     turn = [user("q" * 400), assistant("", "a"), tool("a", "r" * 400), assistant("a" * 400)]
     given = material(*turn * 20, user("now"), budget=2000, policy=NO_RECALL)
     kept = windowed(given)
-    size = sum(given.count(line.message) for line in kept.lines)
+    size = sum(given.audience.count(line.message) for line in kept.lines)
     assert 1200 < size <= 1500
     assert kept.lines[0].opens
     assert kept.cut.first == kept.lines[0].seq
@@ -102,7 +109,7 @@ def test_a_current_turn_that_is_too_large_is_shortened_from_its_oldest_step_on_a
     assert current[0].message == question
     assert "characters left out" in current[2].message.content
     assert current[-1].message.content == "e" * 4000
-    assert sum(given.count(line.message) for line in kept.lines) <= 2000
+    assert sum(given.audience.count(line.message) for line in kept.lines) <= 2000
     assert kept.cut.masked > current[0].seq
 
 
@@ -120,9 +127,9 @@ def test_a_large_current_turn_leaves_an_eighth_to_what_was_before() -> None:
     )
     assert seqs(given) == list(range(1, 14))
     many = material(*exchanges(90, 40), user("q"), assistant("", "a"), tool("a", "x" * 50_000), budget=2000)
-    assert 1800 < given.count(windowed(given).lines[-1].message) <= 2000
-    assert 1700 < many.count(windowed(many).lines[-1].message) < 1800
-    assert sum(many.count(line.message) for line in windowed(many).lines[:-3]) > 150
+    assert 1800 < given.audience.count(windowed(given).lines[-1].message) <= 2000
+    assert 1700 < many.audience.count(windowed(many).lines[-1].message) < 1800
+    assert sum(many.audience.count(line.message) for line in windowed(many).lines[:-3]) > 150
 
 
 @pytest.mark.parametrize(
@@ -169,7 +176,7 @@ def test_an_exact_counter_can_be_passed_in() -> None:
 
 
 def test_the_cut_is_found_again_in_the_trace_of_an_answer() -> None:
-    context = run(STANDARD, material(*exchanges(30), user("now"), budget=2000))
+    context = build(material(*exchanges(30), user("now"), budget=2000))
     assert context.trace[-1]["dropped"] is True
     assert cut_in(context.trace) == context.cut
     assert cut_in([{"kind": "tool"}]) is None
@@ -184,7 +191,7 @@ def test_the_beginning_stays_the_same_bytes_for_at_least_95_percent_over_a_long_
         texts = [user(f"{number} " * 50), assistant("", f"c{number}"), tool(f"c{number}", f"{number}," * 200)]
         log += [entry(body, turn + place, turn) for place, body in enumerate(texts)]
         window_entries = tuple(entry for entry in log if entry.seq >= cut.first)
-        context = run(STANDARD, material(entries=window_entries, turn=turn, budget=budget, cut=cut))
+        context = build(material(entries=window_entries, turn=turn, budget=budget, cut=cut))
         bytes_now = "".join(f"{m.role}{m.content}{m.tool_calls}" for m in context.messages).encode()
         same += _common(before, bytes_now)
         sent += len(before)

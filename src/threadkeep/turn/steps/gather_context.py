@@ -2,12 +2,13 @@
 what the model will see."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import takewhile
 
-from threadkeep.context.base import Context, Cut, Material, Policy, Window, cut_in, run
+from threadkeep.context.base import Audience, Context, Cut, Material, Window, cut_in
+from threadkeep.context.build import cut_of
 from threadkeep.context.marks import own
-from threadkeep.context.parts import for_model
 from threadkeep.context.recall import worth_adding
 from threadkeep.context.tokens import calibration
 from threadkeep.conversation.entry import Entry
@@ -15,10 +16,13 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Passage
 from threadkeep.store.base import MAX_LIMIT, ROOT
 from threadkeep.turn.active_turn import ActiveTurn
+from threadkeep.turn.branches import Branch
 from threadkeep.turn.lookup import Found
 from threadkeep.turn.related_messages import related_messages
 
 PAGE = 50
+FRESH = 8
+"""How many entries are read first where the rest is probably known from the turn before."""
 SPARE = 10
 """How many entries more than the newest messages are read at once: state changes, and the rest of a turn."""
 ANSWER_SHARE = 4
@@ -29,55 +33,52 @@ async def gather_context(
     active: ActiveTurn, notes: tuple[str, ...] = (), *, tools: bool = True, share: float = 1.0
 ) -> Context:
     """Return what the model gets to see now, in this share of its room; `tools` says whether it may call any."""
-    policy = active.assistant.policy
-    entries, cut = await _window(active, policy, _room(active))
-    factor = await _calibration(active, entries)
+    policy, deps = active.assistant.policy, active.deps
+    has_model = await active.agent() is None
+    audience = Audience(
+        # What an agent makes of a request is its own: it gets what every model can read.
+        model=active.model.name if has_model else "",
+        accepts=active.model.accepts if has_model else frozenset(),
+        has_tools=tools and len(active.assistant.tools) > 0,
+        count=deps.count,
+    )
+    branch, cut = await _branch(active, audience)
+    entries = branch.entries
+    # What an agent asks its model is not what was counted.
+    factor = calibration(entries, deps.count, active.model.name) if has_model else 1.0
     # After a refusal nothing is believed that would make the request longer.
     budget = int(_room(active) * share / (factor if share == 1 else max(1.0, factor)))
     found = await _looked_up(active, entries)
-    has_model = await active.agent() is None
     material = Material(
+        audience=audience,
         opening=await _opening(active, entries),
         instructions=active.conversation.system or active.assistant.instructions,
-        entries=entries,
+        lines=branch.lines,
         turn=active.lease.turn,
         policy=policy,
         budget=budget,
         cut=cut,
         passages=tuple(_passage_text(passage) for passage in found.passages) if found else (),
         notes=(*notes, *await _where_it_stands(active)),
-        # What an agent makes of a request is its own: it gets what every model can read.
-        model=active.model.name if has_model else "",
-        accepts=active.model.accepts if has_model else frozenset(),
-        count=active.deps.count,
-        has_tools=tools and len(active.assistant.tools) > 0,
         tool_tokens=_tool_tokens(active) if tools else 0,
     )
     if policy.summary:
-        summary = await active.deps.store.summary(active.lease.scope, active.lease.conversation, head=active.head)
+        summary = await deps.store.summary(active.lease.scope, active.lease.conversation, head=active.head)
         material = replace(material, summary=summary)
-    context = run(active.assistant.processors, material)
-    if policy.recall and _is_cut(entries, context.cut):
+    if policy.recall and _is_cut(entries, planned := cut_of(material)):
         # Once a turn, so that its further calls begin with the same bytes.
         if active.recalled is None:
-            earlier = await _earlier(active, entries) if context.cut != cut else ()
-            active.recalled = await _recall(active, entries, cut, found, goes_on=context.cut == cut), earlier
+            earlier = await _earlier(active, entries) if planned != cut else ()
+            active.recalled = await _recall(active, entries, cut, found, goes_on=planned == cut), earlier
         recalled, earlier = active.recalled
-        material = replace(material, recalled=recalled, earlier=earlier, cut=context.cut)
-        context = run(active.assistant.processors, material)
+        material = replace(material, recalled=recalled, earlier=earlier, cut=planned)
+    context = active.assistant.builder(material)
     return context if found is None else replace(context, trace=(*context.trace, found.item))
 
 
 def _room(active: ActiveTurn) -> int:
-    """Return how many tokens a request may have; a smaller budget of the policy is the window processor's to keep."""
+    """Return how many tokens a request may have; a smaller budget of the policy is the window's to keep."""
     return active.model.window - active.model.window // ANSWER_SHARE
-
-
-async def _calibration(active: ActiveTurn, entries: tuple[Entry, ...]) -> float:
-    """Return how many tokens of the model one of our count is. What an agent asks its model is not what was counted."""
-    if await active.agent() is not None:
-        return 1.0
-    return calibration(entries, active.deps.count, active.model.name)
 
 
 def _tool_tokens(active: ActiveTurn) -> int:
@@ -85,47 +86,60 @@ def _tool_tokens(active: ActiveTurn) -> int:
     return active.deps.count(own("tools", json.dumps([asdict(spec) for spec in specs]))) if specs else 0
 
 
-async def _window(active: ActiveTurn, policy: Policy, budget: int) -> tuple[tuple[Entry, ...], Cut]:
+async def _branch(active: ActiveTurn, audience: Audience) -> tuple[Branch, Cut]:
     """Return the entries of the branch that matter, this turn's own last, and the cut of the last answer.
 
     What came before the turn is read once; it does not change while the turn runs.
     """
     own = [entry for entry in active.entries if entry.turn == active.lease.turn and entry.continues_branch]
+    key = (active.lease.scope.tenant, active.lease.conversation, audience)
     if active.history is None:
         head = (own[0].parent or 0) if own else active.head
-        active.history = await _history(active, head, policy, budget)
-    history, cut = active.history
-    latest = [found for entry in own if (found := _cut_of(entry)) is not None]
-    return (*history, *own), latest[-1] if latest else cut
+        active.history = await _history(active, head, active.deps.branches.get(key))
+    branch, cut = active.history
+    if branch.audience != audience:
+        branch = Branch(audience).followed_by(branch.entries)
+    newest = branch.entries[-1].seq if branch.entries else 0
+    branch = branch.followed_by([entry for entry in own if entry.seq > newest])
+    cut = next(filter(None, map(_cut_of, reversed(own))), cut)
+    active.history = branch, cut
+    active.deps.branches.keep(key, branch)
+    return branch, cut
 
 
-async def _history(active: ActiveTurn, head: int, policy: Policy, budget: int) -> tuple[tuple[Entry, ...], Cut]:
-    """Read back from `head` to where the last cut was made, or as far as the policy can use."""
-    lease, read = active.lease, list[Entry]()
+async def _history(active: ActiveTurn, head: int, kept: Branch) -> tuple[Branch, Cut]:
+    """Return the branch from `head` back to where the last cut was made, or as far as the policy can use, and the cut.
+
+    What is `kept` of a branch is not read again once it agrees with the newest that was read.
+    """
+    policy, lease = active.assistant.policy, active.lease
     limit = min(policy.size + SPARE, MAX_LIMIT) if policy.window is Window.NEWEST else PAGE
-    cut: Cut | None = None
-    tokens = messages = 0
+    read, said, cut, fork = list[Entry](), list[int](), None, 0
     while head:
-        page = await active.deps.store.newest(lease.scope, lease.conversation, limit=limit, head=head)
-        for entry in reversed(page):
-            if cut is not None and entry.seq < cut.first:
-                return tuple(reversed(read)), cut
-            read.append(entry)
-            if isinstance(entry.body, Message):
-                tokens += active.deps.count(for_model(entry.body, active.model.name, active.model.accepts))
-                messages += 1
-                cut = cut or _cut_of(entry)
+        page: Sequence[Entry] = kept.part(0, head).entries if fork else ()
+        if not page or page[-1].seq != head:
+            few = FRESH if kept.entries and not read else limit
+            page = await active.deps.store.newest(lease.scope, lease.conversation, limit=few, head=head)
+            fork = fork or kept.newest_shared(page)
+        read = [*page, *read]
+        cut = cut or next(filter(None, map(_cut_of, reversed(page))), None)
         head = page[0].parent or 0
-        if cut is None and _is_enough(policy, tokens, messages, budget):
+        if cut is None:
+            said += [active.deps.count(entry.body) for entry in page if isinstance(entry.body, Message)]
+        if page[0].seq <= cut.first if cut else _is_enough(active, said):
             break
-    return tuple(reversed(read)), cut or Cut()
+    cut = cut or Cut()
+    wanted = [entry for entry in read if entry.seq >= cut.first]
+    known = kept.part(cut.first, fork)
+    if not wanted or not known.entries or known.entries[0].seq > wanted[0].seq:
+        known, fork = Branch(kept.audience), 0
+    return known.followed_by([entry for entry in wanted if entry.seq > fork]), cut
 
 
-def _is_enough(policy: Policy, tokens: int, messages: int, budget: int) -> bool:
-    """Whether more than the policy can use was read."""
-    if policy.window is Window.NEWEST:
-        return messages > policy.size
-    return tokens > 2 * policy.tokens(budget)
+def _is_enough(active: ActiveTurn, sizes: Sequence[int]) -> bool:
+    """Whether messages of these sizes are more than the policy can use."""
+    policy = active.assistant.policy
+    return len(sizes) > policy.size if policy.window is Window.NEWEST else sum(sizes) > 2 * policy.tokens(_room(active))
 
 
 def _cut_of(entry: Entry) -> Cut | None:
@@ -135,9 +149,9 @@ def _cut_of(entry: Entry) -> Cut | None:
     return None
 
 
-def _is_cut(entries: tuple[Entry, ...], cut: Cut) -> bool:
+def _is_cut(entries: Sequence[Entry], cut: Cut) -> bool:
     """Whether something of the branch is not in the window."""
-    return bool(entries) and (entries[0].parent is not None or entries[0].seq < max(cut.first, cut.masked))
+    return bool(entries) and (entries[0].parent is not None or entries[0].seq < cut.seen_from)
 
 
 async def _earlier(active: ActiveTurn, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
@@ -198,4 +212,4 @@ async def _recall(
     best = await related_messages(active, entries, found, room)
     if not goes_on:
         return tuple(entry for entry, _ in best)
-    return worth_adding(best, max(cut.first, cut.masked), room, active.deps.count)
+    return worth_adding(best, cut.seen_from, room, active.deps.count)

@@ -63,7 +63,9 @@ async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing
     """
     specs = active.assistant.tools.specs() if tools else ()
     read = file_reader(active.deps, active.lease.scope)
-    request = Request(messages=context.messages, tools=specs, options=active.options, read_file=read)
+    request = Request(
+        messages=context.messages, tools=specs, options=active.options, read_file=read, written=context.written
+    )
     _log_request(active, request)
     pauses = active.deps.pauses
     for attempt, pause in enumerate((*pauses, None), start=2):
@@ -121,7 +123,7 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
     deps = active.deps
     started = deps.clock()
     writer = DraftWriter(deps.store, active.lease, deps.ids())
-    call = ModelCall(active, request, context, writer)
+    call = ModelCall(active, request, writer)
     answer = call.output.answer
     error: ModelError | ContentTooLarge | None = None
     stopped = False
@@ -222,12 +224,11 @@ class ModelOutput:
 class ModelCall:
     """One call of a model or an agent: its output so far, and when it last said something."""
 
-    def __init__(self, active: ActiveTurn, request: Request, context: Context, writer: DraftWriter) -> None:
+    def __init__(self, active: ActiveTurn, request: Request, writer: DraftWriter) -> None:
         self.output = ModelOutput()
         self.heard_at = asyncio.get_running_loop().time()
         self.active = active
         self._request = request
-        self._context = context
         self._writer = writer
         self._state: State | None = None
 
@@ -252,7 +253,8 @@ class ModelCall:
         if agent is None:
             return active.model.stream(self._request)
         self._state = await active.state()
-        messages = tuple(entry.body for entry in self._context.entries if isinstance(entry.body, Message))
+        entries = active.history[0].entries if active.history else ()
+        messages = tuple(entry.body for entry in entries if isinstance(entry.body, Message))
         asked = Asked(request=self._request, model=_LoggedModel(active), state=self._state.values, messages=messages)
         return agent.think(asked)
 

@@ -1,13 +1,24 @@
-"""Calls and results pair up, whatever the log."""
+"""Calls and results pair up, and user and assistant speak by turns, whatever the log."""
 
-from tests.unit.context.logs import assistant, material, tool, user
-from threadkeep.context.base import Working
-from threadkeep.context.tool_pairs import MAX_CALLS, UNKNOWN, legal_name, tool_pairs
+import pytest
+
+from tests.unit.context.logs import assistant, entries, told, tool, user
+from threadkeep.context.base import Audience
+from threadkeep.context.lines import MAX_CALLS, legal_name, lines_of
+from threadkeep.context.pairing import GO_ON, OPENING, UNANSWERED, UNKNOWN, alternated
+from threadkeep.context.pairing import paired as paired_lines
+from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.message import Message, Role, ToolCall
+
+AUDIENCE = Audience(count=count_tokens)
 
 
 def paired(*messages: Message) -> tuple[Message, ...]:
-    return tool_pairs(Working(material=material(), messages=messages)).messages
+    return tuple(line.message for line in paired_lines(lines_of(entries(*messages), AUDIENCE)))
+
+
+def by_turns(*messages: Message) -> tuple[Message, ...]:
+    return tuple(line.shown for line in alternated(lines_of(entries(*messages), AUDIENCE), AUDIENCE))
 
 
 def shape(messages: tuple[Message, ...]) -> list[object]:
@@ -82,3 +93,34 @@ def test_more_calls_than_a_provider_takes_are_left_out_with_their_results() -> N
     messages = paired(assistant("", *ids), *(tool(id) for id in ids))
     assert len(messages[0].tool_calls) == MAX_CALLS
     assert len(messages) == 1 + MAX_CALLS
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((), [("user", GO_ON)]),
+        ((user("1"), user("2")), [("user", "1\n\n2")]),
+        (
+            (user("1"), assistant("a"), assistant("b"), user("2")),
+            [("user", "1"), ("assistant", "a\n\nb"), ("user", "2")],
+        ),
+        ((assistant("a"), user("1")), [("user", OPENING), ("assistant", "a"), ("user", "1")]),
+        ((user("1"), assistant("a")), [("user", "1"), ("assistant", "a"), ("user", GO_ON)]),
+        (
+            (user("1"), assistant("", "a"), tool("a", "A"), user("2")),
+            [("user", "1"), ("assistant", ""), ("tool", "A"), ("assistant", UNANSWERED), ("user", "2")],
+        ),
+        (
+            (user("1"), assistant("", "a"), tool("a", "A"), assistant("", "b"), tool("b", "B")),
+            [("user", "1"), ("assistant", ""), ("tool", "A"), ("assistant", ""), ("tool", "B")],
+        ),
+    ],
+)
+def test_neighbours_are_merged_and_gaps_are_filled(given: tuple[Message, ...], expected: list[object]) -> None:
+    assert told(by_turns(*given)) == expected
+
+
+def test_an_answer_merges_with_the_calls_that_follow_it() -> None:
+    given = (user("1"), assistant("Let me see."), assistant("", "a"), tool("a"))
+    merged = by_turns(*given)[1]
+    assert (merged.content, [call.id for call in merged.tool_calls]) == ("Let me see.", ["a"])
