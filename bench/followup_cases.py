@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from threadkeep.conversation.message import Message, Role
-from threadkeep.retrieval.base import Document
+from threadkeep_retrieval.base import Document
 
 OWN = Path(__file__).parent / "followups"
 SWITCHES = 15

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from bench.keyword_list import mentions_reference
 from threadkeep.conversation.message import Message, Role
-from threadkeep.retrieval.base import Document, Passage, Query, Retriever, Rewrite, Rewriter
-from threadkeep.retrieval.embeddings import Embeddings, Vector, WordLlamaEmbeddings, blended
-from threadkeep.retrieval.hybrid import WORDS_SHARE, HybridIndex
-from threadkeep.routing.keyword_list import mentions_reference
 from threadkeep.text.words import index_terms
+from threadkeep.turn.lookup import Passage, Rewrite
+from threadkeep_retrieval.base import Document, Query, Retriever, Rewriter
+from threadkeep_retrieval.embeddings import Embeddings, Vector, WordLlamaEmbeddings, blended
+from threadkeep_retrieval.hybrid import WORDS_SHARE, HybridIndex
 
 RAREST = 6
 

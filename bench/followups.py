@@ -34,14 +34,14 @@ from bench.followup_cases import (
     turns_in,
 )
 from bench.followup_rivals import AllTurns, KeywordGate, LastTurn, RarestWords, VectorsOnly, words_only
+from bench.keyword_list import mentions_reference
 from bench.report import Report
 from threadkeep.conversation.message import Message
-from threadkeep.retrieval.base import Document, Query, Retriever, Rewriter
-from threadkeep.retrieval.hybrid import HybridIndex
-from threadkeep.retrieval.model_rewriter import flaw
-from threadkeep.retrieval.words_rewriter import WordsRewriter
-from threadkeep.routing.follow_up import follow_up
-from threadkeep.routing.keyword_list import mentions_reference
+from threadkeep_retrieval.base import Document, Query, Retriever, Rewriter
+from threadkeep_retrieval.hybrid import HybridIndex
+from threadkeep_retrieval.model_rewriter import flaw
+from threadkeep_retrieval.routing.follow_up import follow_up
+from threadkeep_retrieval.words_rewriter import WordsRewriter
 
 SHARED = Path("../shared/data/followups")
 LIMIT = 5

@@ -1,4 +1,4 @@
-"""Fits what the signs of a word count: `WEIGHTS` and `RARITY_WEIGHT` of retrieval/expansion.py.
+"""Fits what the signs of a word count: `WEIGHTS` and `RARITY_WEIGHT` of threadkeep_retrieval/expansion.py.
 
 Run it with `python -m bench.train_expansion [folder]`. A word is wanted if a person put it in when rewriting a question
 of TREC CAsT; or, in MTRAG-UN, which has no rewrites, if the passages that answer a question have it and those that the
@@ -22,11 +22,11 @@ from bench.followup_rivals import words_only
 from bench.followups import OURS, SHARED, needs_context, score, ways
 from bench.report import Report
 from threadkeep.conversation.message import Message
-from threadkeep.retrieval import expansion
-from threadkeep.retrieval.base import Document, Query, Retriever
-from threadkeep.retrieval.expansion import content_stems, said_before
-from threadkeep.retrieval.hybrid import HybridIndex
-from threadkeep.retrieval.words_rewriter import LIMIT, WordsRewriter
+from threadkeep_retrieval import expansion
+from threadkeep_retrieval.base import Document, Query, Retriever
+from threadkeep_retrieval.expansion import content_stems, said_before
+from threadkeep_retrieval.hybrid import HybridIndex
+from threadkeep_retrieval.words_rewriter import LIMIT, WordsRewriter
 
 PARTS = 5
 STEPS = 400

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from bench.followup_cases import FITTED_PARTS, Judged, judged_in, languages, turns_in
 from bench.report import Report
 from threadkeep.conversation.message import Role
-from threadkeep.routing.languages import WEIGHTS, signs_in
+from threadkeep_retrieval.routing.languages import WEIGHTS, signs_in
 
 STEPS = 50
 PENALTY = 0.1

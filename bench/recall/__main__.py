@@ -33,11 +33,11 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
-from threadkeep.retrieval.embeddings import WordLlamaEmbeddings, unit
 from threadkeep.runtime import open_conversations, open_store
 from threadkeep.store.values import Append, Import
 from threadkeep.text.words import content_words, words_in_order
 from threadkeep.turn.assistant import Assistant
+from threadkeep_retrieval.embeddings import WordLlamaEmbeddings, unit
 
 BATCH = 500
 REPLAYED = 110

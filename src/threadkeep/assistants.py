@@ -16,12 +16,12 @@ from threadkeep.context.base import Counter, Policy, Window
 from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.errors import InvalidValue
+from threadkeep.rings import RETRIEVAL, load
 from threadkeep.settings import AssistantSettings, Settings
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import Assistant
-from threadkeep.turn.lookup import Lookup
 
 logger = logging.getLogger(__name__)
 
@@ -151,19 +151,8 @@ def _declared(name: str, settings: AssistantSettings) -> Assistant:
         tools=Registry(_named_here("The tool", tool) for tool in settings.tools),
         mcp=settings.mcp,
         policy=_policy(settings),
-        lookup=None if settings.index is None else _lookup(settings.index),
+        lookup=None if settings.index is None else load(RETRIEVAL, "index", "looking up in an index")(settings.index),
     )
-
-
-def _lookup(path: str) -> Lookup:
-    """Return an index of documents to look questions up in, with the embeddings that it was made with."""
-    from threadkeep.retrieval.hybrid import HybridIndex
-    from threadkeep.retrieval.loading import load_embeddings
-
-    made_with = HybridIndex.made_with(path)
-    if made_with is None:
-        raise InvalidValue(f"There is no index {path}; make one: threadkeep index add {path} FILE...")
-    return Lookup(retriever=HybridIndex.open(path, load_embeddings(made_with)))
 
 
 def _policy(settings: AssistantSettings) -> Policy:

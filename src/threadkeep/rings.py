@@ -23,6 +23,11 @@ IMPORTERS = "threadkeep.importers"
 DATABASES = "threadkeep.databases"
 """The entry points by which packages read other programs' databases, `sqlite` and `postgresql`: each takes an address
 and the name of a table, or none, and yields `Portable` conversations and `Problem`s."""
+RETRIEVAL = "threadkeep.retrieval"
+"""The entry points by which a package looks things up: `index` opens the file of an index as a `Lookup`, `meaning`
+returns a `Meaning`."""
+COMMANDS = "threadkeep.commands"
+"""The entry points by which packages bring commands of the command line: each names a module."""
 EMBEDDINGS = "threadkeep.embeddings"
 """The entry points by which packages offer embeddings: `langchain` makes those of any provider from their name."""
 

@@ -16,14 +16,13 @@ from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import IdSource, new_id
 from threadkeep.conversations import Conversations
 from threadkeep.conversion.converter import Converter
-from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
+from threadkeep.errors import InvalidStoreUrl, InvalidValue, PackageMissing, StoreUnavailable
 from threadkeep.hosting import Hosting, SpoolSettings
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.offered import OfferedModels
 from threadkeep.retention.rules import Retention
-from threadkeep.retrieval.embeddings import bundled_embeddings
-from threadkeep.retrieval.word_vectors import WordVectors
+from threadkeep.rings import RETRIEVAL, load
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
@@ -36,6 +35,7 @@ from threadkeep.transfer.files import UNLIMITED
 from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.after_turn import after_turn
 from threadkeep.turn.assistant import Assistant
+from threadkeep.turn.lookup import Meaning
 from threadkeep.turn.models import Models
 from threadkeep.turn.runner import TurnRunner, is_gone, new_owner
 
@@ -222,7 +222,7 @@ async def open_conversations(
         prices=hosting.prices,
         admission=hosting.admission,
         observers=hosting.observers,
-        meaning=WordVectors(embeddings) if (embeddings := bundled_embeddings()) else None,
+        meaning=_meaning(),
     )
     runner, chosen = TurnRunner(deps, after_turn), replace(choice, offered=offered)
     conversations = Conversations(runner, known, chosen, servers, hosting.retention)
@@ -231,6 +231,15 @@ async def open_conversations(
         audit_days=hosting.audit_days,
         session_timeout=hosting.session_timeout,
     )
+
+
+def _meaning() -> Meaning | None:
+    """Return what tells the meaning of words, if a package for it is installed; recall goes by words alone without."""
+    try:
+        found: Meaning = load(RETRIEVAL, "meaning", "the meaning of words")()
+        return found
+    except PackageMissing:
+        return None
 
 
 def attachments_of(store: Store, place: str | None, limits: FileLimits | None = None) -> Attachments | None:

@@ -13,9 +13,10 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from threadkeep.errors import EmbeddingFailed, PackageMissing, RetrievalError
-from threadkeep.retrieval.base import Filter, Passage, Query, Retriever, fits
-from threadkeep.retrieval.checks import check_query
-from threadkeep.retrieval.embeddings import Embeddings, Vector
+from threadkeep.turn.lookup import Passage
+from threadkeep_retrieval.base import Filter, Query, Retriever, fits
+from threadkeep_retrieval.checks import check_query
+from threadkeep_retrieval.embeddings import Embeddings, Vector
 
 BATCH = 64
 SEARCHED_FOR_FILTERS = 10

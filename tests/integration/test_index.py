@@ -9,17 +9,17 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.unit.retrieval.counted_embeddings import CountedEmbeddings
+from tests.unit.threadkeep_retrieval.counted_embeddings import CountedEmbeddings
 from threadkeep.errors import IndexUnusable, PackageMissing, WrongEmbeddings
-from threadkeep.retrieval.base import Document, Filter, Query
-from threadkeep.retrieval.hybrid import Added, HybridIndex
 from threadkeep.store.sqlite_file import Database
+from threadkeep_retrieval.base import Document, Filter, Query
+from threadkeep_retrieval.hybrid import Added, HybridIndex
 
 WRITER = """
 import asyncio, sys
-from tests.unit.retrieval.counted_embeddings import CountedEmbeddings
-from threadkeep.retrieval.base import Document
-from threadkeep.retrieval.hybrid import HybridIndex
+from tests.unit.threadkeep_retrieval.counted_embeddings import CountedEmbeddings
+from threadkeep_retrieval.base import Document
+from threadkeep_retrieval.hybrid import HybridIndex
 
 async def write(path: str, name: str, groups: int) -> None:
     index = HybridIndex.open(path, CountedEmbeddings())

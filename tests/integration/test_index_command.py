@@ -10,7 +10,7 @@ import sys
 from contextlib import closing, suppress
 from pathlib import Path
 
-from threadkeep.retrieval.hybrid import HybridIndex
+from threadkeep_retrieval.hybrid import HybridIndex
 
 INDEX = [sys.executable, "-m", "threadkeep.cli.main", "index"]
 

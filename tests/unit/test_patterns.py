@@ -17,9 +17,6 @@ from threadkeep.context.tokens import tokens_in
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request, ToolSpec
 from threadkeep.llm.vendor_errors import length_refusal
-from threadkeep.retrieval.model_rewriter import cleaned, flaw
-from threadkeep.retrieval.shown_lists import shown_lists
-from threadkeep.routing.follow_up import follow_up
 from threadkeep.text.excerpt import split
 from threadkeep.text.query import Query
 from threadkeep.text.search import rank
@@ -28,8 +25,18 @@ from threadkeep.text.words import content_forms, content_words, query_forms, wor
 from threadkeep_assistants.demo.fitting_tool import fitting_call
 from threadkeep_assistants.demo.general_script import GENERAL, facts_in
 from threadkeep_assistants.demo.script import Scene
+from threadkeep_retrieval.model_rewriter import cleaned, flaw
+from threadkeep_retrieval.routing.follow_up import follow_up
+from threadkeep_retrieval.shown_lists import shown_lists
 
-PACKAGES = ("threadkeep", "threadkeep_assistants")
+PACKAGES = (
+    "threadkeep",
+    "threadkeep_assistants",
+    "threadkeep_importers",
+    "threadkeep_integrations",
+    "threadkeep_protocols",
+    "threadkeep_retrieval",
+)
 SIZE = 1_000
 TIMES = 4
 QUICK = 0.004
@@ -37,8 +44,8 @@ QUICK = 0.004
 MOST_GROWTH = 3 * TIMES
 BOUNDED = {
     "threadkeep.llm.vendor_errors:_SECRET": 600,
-    "threadkeep.retrieval.shown_lists:_BOLD": 400,
-    "threadkeep.retrieval.shown_lists:_MONEY": 400,
+    "threadkeep_retrieval.shown_lists:_BOLD": 400,
+    "threadkeep_retrieval.shown_lists:_MONEY": 400,
 }
 """Patterns that see no more than so many characters."""
 COMPUTED = {
@@ -120,12 +127,11 @@ def test_no_pattern_takes_more_than_linear_time(package: str) -> None:
     for found in patterns(package):
         known.setdefault((found.pattern.pattern, found.pattern.flags, found.methods), found)
     weak = [weak for found in known.values() if (weak := weakness(found))]
-    assert known
     assert not weak, "\n".join(weak)
 
 
 def test_every_pattern_is_found() -> None:
-    assert len(list(patterns("threadkeep"))) > 100
+    assert sum(len(list(patterns(package))) for package in PACKAGES) > 200
     assert set().union(*map(computed, PACKAGES)) == COMPUTED
 
 

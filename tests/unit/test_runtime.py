@@ -9,7 +9,7 @@ import pytest
 
 import threadkeep
 from tests.told import data_of, failure_of, name_of
-from threadkeep import runtime
+from threadkeep import rings, runtime
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
@@ -17,6 +17,7 @@ from threadkeep.hosting import Hosting
 from threadkeep.runtime import open_conversations, open_store, store_path
 from threadkeep.store.base import Store
 from threadkeep.store.sqlite.memory import MemoryStore
+from threadkeep.testing.scripted_model import ScriptedModel
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
@@ -99,3 +100,9 @@ async def open_elsewhere(url: str, *, clock: Clock, ids: IdSource, max_bytes: in
 def test_a_store_url_without_three_slashes_is_refused_instead_of_naming_another_place(url: str) -> None:
     with pytest.raises(InvalidStoreUrl):
         store_path(url)
+
+
+async def test_without_a_package_for_meaning_conversations_open_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rings, "offered", lambda group: ())
+    async with await open_conversations("memory:", model=ScriptedModel()) as conversations:
+        assert conversations._deps.meaning is None

@@ -12,6 +12,7 @@ import inspect
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from threadkeep import __version__
 from threadkeep.conversation.caller import CALLER, SYSTEM, Caller
@@ -45,6 +46,8 @@ MODULES = {"keys": "api_keys", "logins": "api_keys", "hold": "retention"} | dict
     ("export", "import", "copy", "backup", "restore"), "transfer"
 )
 """The modules of commands that are not in the module of their name."""
+AROUND = {"index"}
+"""Commands whose modules are in packages around the core."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -103,8 +106,16 @@ def _main_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _module_of(name: str) -> ModuleType:
+    if name in AROUND:
+        rings = importlib.import_module("threadkeep.rings")
+        module: ModuleType = rings.load(rings.COMMANDS, name, f"the command {name}")
+        return module
+    return importlib.import_module(f"threadkeep.cli.{MODULES.get(name, name)}")
+
+
 def _run_command(name: str, argv: Sequence[str]) -> int:
-    module = importlib.import_module(f"threadkeep.cli.{MODULES.get(name, name)}")
+    module = _module_of(name)
     parser = argparse.ArgumentParser(prog=f"threadkeep {name}", description=COMMANDS[name], allow_abbrev=False)
     parser.add_argument("--config", metavar="FILE", help="the file of settings (default: threadkeep.toml, if trusted)")
     getattr(module, f"add_{name}_arguments")(parser)

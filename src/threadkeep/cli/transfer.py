@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import IO
 from urllib.parse import quote
 
-from threadkeep.cli.index import Progress
 from threadkeep.cli.opening import add_store_flag, add_tenant_flag, checked_settings, opened
+from threadkeep.cli.progress import Progress
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ImportDamaged, InvalidValue, StoreCorrupt

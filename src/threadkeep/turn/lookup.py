@@ -1,24 +1,43 @@
-"""Looking something up for a question: the route, the query rewritten to stand alone, the passages."""
+"""The contracts of looking something up for a question, and of finding what was meant. Packages around the core fulfil
+them: the entry points `index` and `meaning` of `threadkeep.retrieval`.
+"""
 
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.value import JsonObject
-from threadkeep.errors import RetrievalError
 from threadkeep.llm.base import Model
-from threadkeep.retrieval.base import Filter, Passage, Query, Retriever, Rewrite, Rewriter
-from threadkeep.retrieval.model_rewriter import ModelRewriter
-from threadkeep.retrieval.words_rewriter import WordsRewriter
-from threadkeep.routing.follow_up import follow_up
-from threadkeep.routing.router import Choice, Route, Router
 
-logger = logging.getLogger(__name__)
+Route = Literal["tool", "retrieve", "respond"]
+Scalar = str | int | float | bool
 
-Filters = Callable[[str, Sequence[Message]], tuple[Filter, ...]]
-"""Reads conditions on metadata, such as "under $500", from a question and the messages before it."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """What was found: a document, or a part of a long one, with a score that is higher for better ones."""
+
+    id: str
+    text: str
+    title: str = ""
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """A question made to stand alone: by a model (`text` differs), by words of the conversation, or not at all.
+
+    `why` is a short sentence for the trace, which tells people what was looked for and for what reason.
+    """
+
+    question: str
+    text: str
+    words: tuple[str, ...] = ()
+    by: Literal["model", "words", "nothing"] = "nothing"
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,53 +62,25 @@ class Found:
         return item if self.error is None else {**item, "error": self.error}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lookup:
-    """Where an assistant looks things up: a retriever and, unless everything is looked up, a router.
+class Lookup(ABC):
+    """Where an assistant looks things up."""
 
-    `rewriting` is how a follow-up is made to stand alone: by a model if it can (else by words), by words alone, or not
-    at all. `filters` reads conditions that passages must meet.
-    """
-
-    retriever: Retriever
-    router: Router | None = None
-    limit: int = 5
-    rewriting: Literal["model", "words", "never"] = "model"
-    filters: Filters | None = None
-
+    @abstractmethod
     async def find(self, question: str, history: Sequence[Message], model: Model) -> Found:
         """Look up what a question needs, given the messages before it, oldest first. An error never fails the turn."""
-        choice = self._route(question, history)
-        unchanged = Rewrite(question=question, text=question)
-        if choice.route != "retrieve":
-            return Found(route=choice.route, why=choice.why, rewrite=unchanged)
-        rewrite = unchanged if self.rewriting == "never" else await self.rewriter(model).rewrite(question, history)
-        found = await self._search(choice, rewrite, self.filters(question, history) if self.filters else ())
-        shown = "\n".join(message.content for message in history)
-        # Passages that the model sees in the history anyway go last.
-        return replace(found, passages=tuple(sorted(found.passages, key=lambda passage: passage.text in shown)))
-
-    def _route(self, question: str, history: Sequence[Message]) -> Choice:
-        """Return how to answer, given the history. Without a router, everything is looked up."""
-        if self.router is not None:
-            return self.router.route(question, history)
-        return Choice(route="retrieve", why="everything is looked up", follow_up=follow_up(question, history))
-
-    def rewriter(self, model: Model) -> Rewriter:
-        """Return what makes a follow-up stand alone, with this model."""
-        words = WordsRewriter(self.retriever, _needs_context)
-        return ModelRewriter(model, words) if self.rewriting == "model" else words
-
-    async def _search(self, choice: Choice, rewrite: Rewrite, where: tuple[Filter, ...]) -> Found:
-        query = Query(text=rewrite.text, words=rewrite.words, where=where)
-        try:
-            passages = tuple(await self.retriever.search(query, limit=self.limit))
-        except RetrievalError as error:
-            logger.warning("nothing could be looked up: %s", error)
-            return Found(route=choice.route, why=choice.why, rewrite=rewrite, error=f"{error.code}: {error}")
-        return Found(route=choice.route, why=choice.why, rewrite=rewrite, passages=passages)
 
 
-def _needs_context(question: str, history: Sequence[Message]) -> tuple[bool, str]:
-    judged = follow_up(question, history)
-    return judged.needs_context, judged.why
+class Meaning(ABC):
+    """Tells what words and texts mean, for recall; what it does not know, it leaves out."""
+
+    @abstractmethod
+    async def near(self, words: Sequence[str]) -> Sequence[str]:
+        """Return other words that mean something like one of these."""
+
+    @abstractmethod
+    async def closeness(self, text: str, others: Sequence[str]) -> Sequence[float]:
+        """Return how near in meaning each of some texts is to one, from -1 to 1; nothing if that is not known."""
+
+    @abstractmethod
+    def topic_words(self, question: str, history: Sequence[Message], limit: int) -> Sequence[str]:
+        """Return words of the conversation that make a short question say what it is about."""

@@ -8,13 +8,11 @@ from threadkeep.context.recall import ranked
 from threadkeep.context.window import MOST_RECALLED
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
-from threadkeep.retrieval.expansion import candidates, choose
-from threadkeep.retrieval.word_vectors import WordVectors
 from threadkeep.store.values import Related
 from threadkeep.text.words import MAX_QUERY_CHARACTERS, content_forms, content_words, searchable
 from threadkeep.text.words import words as indexed_words
 from threadkeep.turn.active_turn import ActiveTurn
-from threadkeep.turn.lookup import Found
+from threadkeep.turn.lookup import Found, Meaning
 
 LEAST, MOST = 60, 250
 """How many related messages are looked at: twice as many as probably fit into the room."""
@@ -49,7 +47,7 @@ async def related_messages(
     deps, lease = active.deps, active.lease
     history = [message for _, message in messages[:asked]]
     question = messages[asked][1].content[:MAX_QUERY_CHARACTERS]
-    text = _looked_for(question, history, found)[:MAX_QUERY_CHARACTERS]
+    text = _looked_for(question, history, found, deps.meaning)[:MAX_QUERY_CHARACTERS]
     before = " ".join(message.content[:SAID_BEFORE] for message in history[-2:])
     words = sorted(content_forms(text, before), key=lambda forms: -len(forms[0]))[:MOST_WORDS]
     sizes = [deps.count(message) for _, message in messages]
@@ -66,7 +64,7 @@ async def related_messages(
 
 
 async def _widened(
-    words: Sequence[Sequence[str]], related: Sequence[Related], meaning: WordVectors | None
+    words: Sequence[Sequence[str]], related: Sequence[Related], meaning: Meaning | None
 ) -> list[Sequence[str]]:
     """Return the words, each that no related message holds with its parts and others that mean nearly the same."""
     said = {word for each in related[:COMPARED] for word in indexed_words(searchable(each.entry.body)[:SAID])}
@@ -83,13 +81,13 @@ async def _widened(
     return widened
 
 
-def _looked_for(question: str, history: Sequence[Message], found: Found | None) -> str:
+def _looked_for(question: str, history: Sequence[Message], found: Found | None, meaning: Meaning | None) -> str:
     """Return what to recall by: the question as it was rewritten, where it was.
 
     A question that says too little by itself is looked for with words of the newest turns.
     """
     if found is not None:
         return " ".join((found.rewrite.text, *found.rewrite.words))
-    if len(content_words(question)) < ENOUGH_WORDS:
-        return " ".join((question, *choose(candidates(question, history), {}, FEW_WORDS)))
+    if meaning is not None and len(content_words(question)) < ENOUGH_WORDS:
+        return " ".join((question, *meaning.topic_words(question, history, FEW_WORDS)))
     return question

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from threadkeep.retrieval.base import Scalar
+from threadkeep.turn.lookup import Scalar
 from threadkeep_assistants.vocabulary.scanning import word_set
 from threadkeep_assistants.vocabulary.words import Text
 

@@ -18,15 +18,16 @@ from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
 
 from threadkeep.conversation.blocks import Citation
-from threadkeep.retrieval.base import Document, Query, Retriever, Rewrite, fits
-from threadkeep.retrieval.hybrid import HybridIndex
-from threadkeep.routing.router import Router
 from threadkeep.text.notes import note
-from threadkeep.turn.lookup import Lookup
+from threadkeep.turn.lookup import Rewrite
 from threadkeep_assistants.shop.catalogue import Product, brands, kind_words, named_in, products
 from threadkeep_assistants.shop.question import UNREADABLE, Meaning, Question, meaning
 from threadkeep_integrations.graphs.chat_model import call_message
 from threadkeep_integrations.graphs.graph_agent import GraphAgent, GraphContext
+from threadkeep_retrieval.base import Document, Query, Retriever, fits
+from threadkeep_retrieval.hybrid import HybridIndex
+from threadkeep_retrieval.lookup import RetrieverLookup
+from threadkeep_retrieval.routing.router import Router
 
 FOUND = 5
 MOST = 100
@@ -155,7 +156,7 @@ class Shop:
         by_names = replace(plain, words=names, by="words" if names else "nothing")
         if meant.is_certain:
             return by_names
-        rewriter = Lookup(retriever=await self._opened()).rewriter(context.plain_model)
+        rewriter = RetrieverLookup(retriever=await self._opened()).rewriter(context.plain_model)
         rewrite = replace(await rewriter.rewrite(asked.text, asked.spoken), question=asked.written)
         if rewrite.by == "model":
             return rewrite

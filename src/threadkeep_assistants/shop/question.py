@@ -11,13 +11,13 @@ from typing import Literal
 
 from threadkeep.conversation.blocks import Citation
 from threadkeep.conversation.message import Message, Role
-from threadkeep.retrieval.base import Filter, fits
 from threadkeep.text.words import content_words
 from threadkeep_assistants.shop.catalogue import Product, brands_in, catalogue_words, kind_words, named_in, products
 from threadkeep_assistants.shop.wishes import UNITS, Order, Wishes, wishes_in
 from threadkeep_assistants.vocabulary.references import Shown, list_named, references
 from threadkeep_assistants.vocabulary.scanning import MOST_CHARACTERS, word_set
 from threadkeep_assistants.vocabulary.words import Text
+from threadkeep_retrieval.base import Filter, fits
 
 Group = tuple[Product, ...]
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from threadkeep.retrieval.base import Filter
 from threadkeep.text.stop_words import STOP_WORDS
 from threadkeep_assistants.shop.catalogue import Product, brands_in, kind_words, kinds_in, products
 from threadkeep_assistants.vocabulary.amounts import Limit, Number
 from threadkeep_assistants.vocabulary.references import ORDINALS, places_back
 from threadkeep_assistants.vocabulary.scanning import word_set
 from threadkeep_assistants.vocabulary.words import Text
+from threadkeep_retrieval.base import Filter
 
 Degree = Literal["plain", "more", "most"]
 _ORDERS: dict[str, tuple[str, bool, Degree]] = {

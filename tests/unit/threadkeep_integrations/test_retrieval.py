@@ -10,9 +10,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from threadkeep.errors import EmbeddingFailed, InvalidLimit, RetrievalError
-from threadkeep.retrieval.base import Document, Filter, Query, fits
-from threadkeep.retrieval.hybrid import HybridIndex
 from threadkeep_integrations.retrieval import LangChainEmbeddings, LangChainRetriever, LangChainVectorStore
+from threadkeep_retrieval.base import Document, Filter, Query, fits
+from threadkeep_retrieval.hybrid import HybridIndex
 
 PHONES = [
     TheirDocument(id="a55", page_content="Samsung phone", metadata={"title": "Galaxy", "price": 449, "tags": ["x"]}),

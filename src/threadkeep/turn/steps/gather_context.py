@@ -13,11 +13,10 @@ from threadkeep.context.recall import worth_adding
 from threadkeep.context.tokens import calibration
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
-from threadkeep.retrieval.base import Passage
 from threadkeep.store.base import MAX_LIMIT, ROOT
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.branches import Branch
-from threadkeep.turn.lookup import Found
+from threadkeep.turn.lookup import Found, Passage
 from threadkeep.turn.related_messages import related_messages
 
 PAGE = 50

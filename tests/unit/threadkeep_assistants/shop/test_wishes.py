@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from threadkeep.retrieval.base import Filter
 from threadkeep_assistants.shop.wishes import Order, wishes_in
 from threadkeep_assistants.vocabulary.words import Text
+from threadkeep_retrieval.base import Filter
 
 PHONE = Filter("kind", "=", "phone")
 

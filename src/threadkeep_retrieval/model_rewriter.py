@@ -1,0 +1,170 @@
+"""Rewriting by a model (R-E7): it is asked for a query that stands alone, and its answer is guarded.
+
+Whatever goes wrong, the words of the conversation do instead. Models that are too small for it are not asked: measured,
+a model of 135 million parameters rewrites worse than no rewriting at all.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from threadkeep.conversation.message import Message, Role
+from threadkeep.errors import ModelError
+from threadkeep.llm.answer import Answer
+from threadkeep.llm.base import Model, Request
+from threadkeep.text.stop_words import BY_LANGUAGE, language_of
+from threadkeep.text.words import searchable
+from threadkeep.turn.lookup import Rewrite
+from threadkeep_retrieval.base import Rewriter
+from threadkeep_retrieval.expansion import content_stems
+
+logger = logging.getLogger(__name__)
+
+INSTRUCTIONS = (
+    "Rewrite the last question of the conversation that follows as a search query that can be understood alone: put in "
+    "what it refers to, in the words of the conversation and in its language. Add nothing that was not said and do not "
+    "answer it. If it can be understood alone already, repeat it. Answer with the query alone, in one line."
+)
+NEWEST = 8
+"""How many messages the model is shown."""
+MOST_CHARACTERS = 1_500
+"""How much of one message the model is shown."""
+PATIENCE = 10.0
+"""Seconds after which a turn goes on without the model."""
+LONGEST_QUERY = 300
+_LABEL = re.compile(r"^[-*>\s]*+(?:rewritten|standalone|search|reformulated)?\s*+(?:query|question)\**+\s*+:\s*+", re.I)
+_REFUSAL = re.compile(
+    r"\b(?:i(?:'m| am) (?:sorry|unable)|i can(?:no|')t|as an ai|i do(?:n't| not) (?:have|know)|sure[,!]|here is )"
+    r"|^(?:yes|no)\b[,.!]",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(r"</?[a-z]++[\s/>]|```|\]\(|[{}]", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_]+(?:['\u2019.&-][^\W_]+)*")
+_PARTS = re.compile(r"['\u2019.&-]")
+_ENDS = ".?!:;"
+_SMALL = 3
+"""Words of so many letters stay small in titles."""
+_DIGITS = re.compile(r"\d+")
+_GROUPED = re.compile(r"(?<=\d)[,.\u00a0' ](?=\d{3}(?!\d))")
+_COUNTED = "no one two three four five six seven eight nine ten eleven twelve"
+_PLACED = "last first second third fourth fifth sixth seventh eighth ninth tenth"
+_SCALES = ("hundred", "thousand", "grand", "million", "dozen")
+_SAME_START = 5
+
+
+def can_rewrite(model: Model) -> bool:
+    """Return whether it makes sense to ask a model: not one that plays a script, and not the small embedded one."""
+    return not model.is_scripted and model.name != "local"
+
+
+class ModelRewriter(Rewriter):
+    """Asks a model where `fallback` sees that context is needed, and gives what `fallback` gave if that fails."""
+
+    def __init__(self, model: Model, fallback: Rewriter, *, patience: float = PATIENCE) -> None:
+        self._model = model
+        self._fallback = fallback
+        self._patience = patience
+
+    async def rewrite(self, question: str, history: Sequence[Message]) -> Rewrite:
+        plain = await self._fallback.rewrite(question, history)
+        if plain.by == "nothing" or not can_rewrite(self._model):
+            return plain
+        messages = [(message.role, searchable(message)) for message in _spoken(history)]
+        try:
+            async with asyncio.timeout(self._patience):
+                answer = await self._ask(question, messages[-NEWEST:])
+        except (ModelError, TimeoutError) as error:
+            return _without(plain, f"the model failed: {str(error) or 'it took too long'}")
+        except Exception:
+            # A rewriter never fails a turn, whatever a model of a user's raises.
+            logger.exception("the model could not rewrite")
+            return _without(plain, "the model failed")
+        query = cleaned(answer.text)
+        was_cut_off = answer.reason in (None, "length")
+        wrong = "it was cut off" if was_cut_off else flaw(query, question, [text for _, text in messages])
+        if wrong:
+            return _without(plain, f"the model's query was not taken: {wrong}")
+        if content_stems(query) == content_stems(question):
+            return _without(plain, "the model left it as it was")
+        return Rewrite(question=question, text=query, by="model", why=plain.why)
+
+    async def _ask(self, question: str, said: Sequence[tuple[Role, str]]) -> Answer:
+        history = "\n".join(f"{role.capitalize()}: {text[:MOST_CHARACTERS]}" for role, text in said if text.strip())
+        text = f"{history}\n\nLast question: {question[:MOST_CHARACTERS]}"
+        messages = (Message(role=Role.SYSTEM, content=INSTRUCTIONS), Message(role=Role.USER, content=text))
+        answer = Answer()
+        async for delta in self._model.stream(Request(messages=messages)):
+            answer.add(delta)
+        return answer
+
+
+def _spoken(history: Sequence[Message]) -> list[Message]:
+    return [message for message in history if message.role in (Role.USER, Role.ASSISTANT)]
+
+
+def _without(plain: Rewrite, reason: str) -> Rewrite:
+    return replace(plain, why=f"{plain.why}; {reason}")
+
+
+def cleaned(text: str) -> str:
+    """Return the query in what a model answered: its first line, without a label and quotation marks."""
+    line = next((line for line in text.replace("\x00", " ").splitlines() if line.strip()), "")
+    return " ".join(_LABEL.sub("", line).split()).strip("\"'“”„«»`* ")
+
+
+def flaw(query: str, question: str, said: Sequence[str]) -> str | None:
+    """Return what is wrong with a query that a model made of a question and all that was said; None if nothing.
+
+    A model that understands a question says it in words of its own. Names and numbers are another matter: one that
+    nobody said is made up, or belongs to another conversation.
+    """
+    if not query:
+        return "it was empty"
+    if len(query) > max(LONGEST_QUERY, 2 * len(question)):
+        return "it was too long"
+    # A person who does not know something says so too: "I don't know, but which one is cheaper?"
+    if _is_refusal(query) and not _is_refusal(question):
+        return "it was no query"
+    if _MARKUP.search(query) and not _MARKUP.search(question):
+        return "it was no plain text"
+    words = content_stems(query)
+    if not words:
+        return "it named nothing"
+    known = "\n".join((question, *said)).lower()
+    if made_up := [*_new_names(query, known), *_new_numbers(query, known)]:
+        return f"it named what nobody said: {', '.join(made_up[:5])}"
+    if not any(word[:_SAME_START] in known for word in words):
+        return "it had nothing to do with what was said"
+    return None
+
+
+def _is_refusal(text: str) -> bool:
+    return _REFUSAL.search(text.replace("\u2019", "'")) is not None
+
+
+def _new_names(query: str, known: str) -> list[str]:
+    """Return the names in a query that are not known. A name has a capital where other words have none: in the middle
+    of a sentence, unless the language or the style gives one to every word."""
+    found = [
+        (match[0], query[max(0, match.start() - 9) : match.start()].rstrip()[-1:]) for match in _WORD.finditer(query)
+    ]
+    words = [word.lower() for word, _ in found]
+    within = [word for word, before in found if before and before not in _ENDS and word[:1].isupper() and len(word) > 1]
+    common = BY_LANGUAGE[language := language_of(words)]
+    is_titled = any(word.lower() in common for word in within) and not any(
+        word.islower() and len(word) > _SMALL for word, _ in found
+    )
+    if language == "german" or is_titled:
+        return []
+    return [name for name in within if not all(part in known for part in _PARTS.split(name.lower()) if len(part) > 1)]
+
+
+def _new_numbers(query: str, known: str) -> list[str]:
+    """Return the numbers in a query that are not known, in digits or in words."""
+    if any(scale in known for scale in _SCALES):
+        return []
+    told = {str(value) for names in (_COUNTED, _PLACED) for value, name in enumerate(names.split()) if name in known}
+    told.update(_DIGITS.findall(_GROUPED.sub("", known)))
+    return [number for number in _DIGITS.findall(_GROUPED.sub("", query)) if number not in told]
