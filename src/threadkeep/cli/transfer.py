@@ -23,7 +23,7 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ImportDamaged, InvalidValue, StoreCorrupt
 from threadkeep.runtime import back_up_file
-from threadkeep.server.export.document import HtmlWriter
+from threadkeep.server.html_export import HtmlWriter
 from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.transfer.exporter import EXPORTED, Selection
 from threadkeep.transfer.importer import Importer, Report

@@ -19,18 +19,16 @@ from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversations import Conversations
 from threadkeep.rings import PROTOCOLS, load_all
-from threadkeep.server.health import health_routes
+from threadkeep.server.health import health_routes, trial_routes
 from threadkeep.server.identity.api_keys import ApiKeyGuard
 from threadkeep.server.identity.guards import Guard, OpenGuard, identify
 from threadkeep.server.identity.refusals import Refusals, record_denials
 from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.logs import log_request
 from threadkeep.server.metrics import ServerMetrics, metrics_routes
-from threadkeep.server.middleware.body_size import BodySize
-from threadkeep.server.middleware.headers import DEGRADED, AnswerHeaders, DegradedHeader
+from threadkeep.server.middleware.body_size import BodySize, QueryText
+from threadkeep.server.middleware.headers import DEGRADED, AnswerHeaders, DegradedHeader, RootPath
 from threadkeep.server.middleware.origins import OriginGuard
-from threadkeep.server.middleware.query import QueryText
-from threadkeep.server.middleware.root_path import RootPath
 from threadkeep.server.middleware.tracking import OpenRequests, RecordRequests, TrackRequests
 from threadkeep.server.negotiation import HeadRequests
 from threadkeep.server.page import PageFiles, page_routes, unknown_page
@@ -49,7 +47,6 @@ from threadkeep.server.routes.retention import retention_routes
 from threadkeep.server.routes.search import search_routes
 from threadkeep.server.routes.shares import share_routes
 from threadkeep.server.routes.transfer import transfer_routes
-from threadkeep.server.routes.trial import trial_routes
 from threadkeep.server.routes.users import user_routes
 from threadkeep.settings import Settings
 from threadkeep.store.values import Outage

@@ -1,10 +1,12 @@
-"""What clients send, field by field: ids in paths and JSON bodies. Values that every store must be able to keep are
-checked by their own types.
+"""What clients send, field by field: ids in paths, JSON bodies, and the `Idempotency-Key`, by which one request that
+arrives twice is done once. Values that every store must be able to keep are checked by their own types.
 """
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Annotated, Any
 
+from fastapi import Depends, Header
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -18,14 +20,16 @@ from pydantic import (
     WrapValidator,
 )
 from pydantic_core import PydanticCustomError
+from starlette.requests import HTTPConnection
 
 from threadkeep.conversation.clock import period
 from threadkeep.conversation.entry import Status
+from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import Id, check_id
 from threadkeep.conversation.parts import MAX_PARTS
 from threadkeep.conversation.turn import BusyPolicy
 from threadkeep.conversation.value import JsonObject, check_json, check_text
-from threadkeep.errors import ConversationNotFound, InvalidId
+from threadkeep.errors import ConversationNotFound, InvalidId, InvalidValue
 
 
 def _text(given: object) -> object:
@@ -158,3 +162,36 @@ class HeadBody(Body):
 def canonical_body(body: BaseModel) -> dict[str, Any]:
     """Return a body as the JSON that an idempotency key is compared by."""
     return body.model_dump(mode="json", exclude_unset=True)
+
+
+Given = Annotated[str | None, Header(description="1 to 255 characters; the same key and body is done only once.")]
+
+
+def _keyed(connection: HTTPConnection, idempotency_key: Given = None) -> Callable[[str, Any], IdempotencyKey | None]:
+    """Return a function that makes the key for a route and a body, None if the client sent none."""
+    if len(connection.headers.getlist("idempotency-key")) > 1:
+        raise InvalidValue("A request has one Idempotency-Key at most.")
+    given = None if idempotency_key is None else _as_text(idempotency_key)
+    if given is not None and not 1 <= len(given) <= 255:
+        raise InvalidValue("An Idempotency-Key has 1 to 255 characters.")
+
+    def key(route: str, body: Any) -> IdempotencyKey | None:
+        return None if given is None else IdempotencyKey.of(route, given, body)
+
+    return key
+
+
+def _as_text(header: str) -> str:
+    """Return a header, which arrives decoded as Latin-1, as UTF-8 if it is that."""
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        return header
+
+
+Key = Annotated[Callable[[str, Any], IdempotencyKey | None], Depends(_keyed)]
+
+
+def replay_headers(replayed: bool) -> dict[str, str]:
+    """Return the header that says that a request was done before."""
+    return {"Idempotency-Replayed": "true"} if replayed else {}

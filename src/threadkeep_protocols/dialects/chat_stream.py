@@ -31,10 +31,9 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
-from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
-from threadkeep.server.requests import SentText
+from threadkeep.server.requests import SentText, replay_headers
 from threadkeep.server.responses import Shown
 from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.sse import DialectEvent, stream

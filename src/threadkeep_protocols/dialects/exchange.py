@@ -24,11 +24,10 @@ from threadkeep.conversation.turn import TurnState
 from threadkeep.conversation_handle import ConversationHandle, TurnHandle, TurnOutcome
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, InvalidId, InvalidInput, KeyReused, LimitReached, Stopping
-from threadkeep.server.idempotency_header import Key, replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.middleware.tracking import unless_gone
 from threadkeep.server.problems import problem_of_turn
-from threadkeep.server.requests import canonical_body
+from threadkeep.server.requests import Key, canonical_body, replay_headers
 from threadkeep.server.responses import Shown, ShownBlocks
 
 

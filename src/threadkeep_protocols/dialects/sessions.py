@@ -14,11 +14,10 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound
-from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
 from threadkeep.server.list_cursors import ListCursors
-from threadkeep.server.requests import SentText, Title, canonical_body
+from threadkeep.server.requests import SentText, Title, canonical_body, replay_headers
 from threadkeep.server.responses import Shown
 from threadkeep.settings import Settings
 from threadkeep_protocols.dialects.exchange import (

@@ -25,13 +25,12 @@ from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, TurnNotFound
 from threadkeep.runtime import open_store
-from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Actor
 from threadkeep.server.limits import Limited
 from threadkeep.server.middleware.origins import is_opened_by_browser
 from threadkeep.server.negotiation import refuse_head
 from threadkeep.server.problems import problem
-from threadkeep.server.requests import SentText, canonical_body
+from threadkeep.server.requests import SentText, canonical_body, replay_headers
 from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.sse import stream
 from threadkeep.settings import Settings

@@ -25,7 +25,7 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.errors import KeyNotFound, NotAuthenticated, RateLimited, StoreError
 from threadkeep.server.identity.guards import Identity
 from threadkeep.server.identity.refusals import Refusals
-from threadkeep.server.middleware.root_path import root_path_of
+from threadkeep.server.middleware.headers import root_path_of
 from threadkeep.settings import Settings
 from threadkeep.store.audit import login_act
 from threadkeep.store.keyring import KeyRing

@@ -1,6 +1,7 @@
 """Limits the body of a request: its bytes and, if it is JSON, its values, each of which costs far more than its bytes.
 
-A body that declares a larger size is refused before it is read, any other as soon as it is too large.
+A body that declares a larger size is refused before it is read, any other as soon as it is too large. And refuses a NUL
+in the query of an address: no text that is looked for has one, and PostgreSQL takes none.
 """
 
 from collections.abc import Mapping
@@ -100,3 +101,15 @@ class ValueCount:
 def _declared(headers: Headers) -> int:
     declared = headers.get("content-length", "")
     return int(declared) if declared.isascii() and declared.isdigit() and len(declared) < 20 else 0
+
+
+class QueryText(HttpMiddleware):
+    """Answers a request whose query has a NUL with a problem."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if b"%00" in scope["query_string"] or b"\0" in scope["query_string"]:
+            await problem(400, "invalid_text", "The query of an address has no control characters such as NUL.")(
+                scope, receive, send
+            )
+        else:
+            await self.app(scope, receive, send)

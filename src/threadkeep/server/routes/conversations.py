@@ -11,10 +11,17 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue
-from threadkeep.server.idempotency_header import Key, replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.list_cursors import ListCursors
-from threadkeep.server.requests import ConversationId, CreateBody, HeadBody, PatchBody, canonical_body
+from threadkeep.server.requests import (
+    ConversationId,
+    CreateBody,
+    HeadBody,
+    Key,
+    PatchBody,
+    canonical_body,
+    replay_headers,
+)
 from threadkeep.server.responses import (
     ConversationList,
     ListedConversation,

@@ -16,7 +16,7 @@ from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.export import export_text
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
-from threadkeep.server.export.document import POLICY, HtmlWriter
+from threadkeep.server.html_export import POLICY, HtmlWriter
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
 from threadkeep.server.requests import ConversationId

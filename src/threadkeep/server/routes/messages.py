@@ -9,13 +9,20 @@ from threadkeep.conversation.events import TurnEnded
 from threadkeep.conversation.turn import TurnState
 from threadkeep.conversation_handle import ConversationHandle, TurnHandle, TurnOutcome
 from threadkeep.conversations import Conversations
-from threadkeep.server.idempotency_header import Key, replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
 from threadkeep.server.middleware.tracking import unless_gone
 from threadkeep.server.negotiation import wants_no_wait, wants_stream
 from threadkeep.server.problems import is_conflict, problem_of_turn
-from threadkeep.server.requests import ApproveBody, ConversationId, RegenerateBody, SendBody, canonical_body
+from threadkeep.server.requests import (
+    ApproveBody,
+    ConversationId,
+    Key,
+    RegenerateBody,
+    SendBody,
+    canonical_body,
+    replay_headers,
+)
 from threadkeep.server.responses import Answered, ShownMessage, ShownTurn
 from threadkeep.server.routes.conversations import Place
 from threadkeep.server.sse import stream

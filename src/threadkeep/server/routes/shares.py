@@ -16,7 +16,7 @@ from threadkeep.conversation.share import Share
 from threadkeep.conversation.value import Moment
 from threadkeep.conversations import Conversations
 from threadkeep.errors import RateLimited, ShareNotFound
-from threadkeep.server.export.document import POLICY, HtmlWriter, notice
+from threadkeep.server.html_export import POLICY, HtmlWriter, notice
 from threadkeep.server.identity.api_keys import WrongKeyLimiter
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import within_rate

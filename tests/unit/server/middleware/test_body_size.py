@@ -78,3 +78,11 @@ async def test_json_of_very_many_values_is_refused_and_long_text_is_not() -> Non
             answer = await client.post("/v1/conversations", content=body, headers={"Content-Type": "application/json"})
             assert (answer.status_code, answer.json()["code"]) == (413, "too_many_values")
         assert (await client.post("/v1/conversations", json={"system": '1,[2,{"3"' * 10_000})).status_code == 201
+
+
+@pytest.mark.parametrize("path", ["/v1/conversations?assistant=%00", "/v1/search?q=a%00b", "/health/live?%00"])
+async def test_a_nul_in_the_query_is_refused(path: str) -> None:
+    async with served(Settings()) as client:
+        answer = await client.get(path)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_text")
+    assert "x-request-id" in answer.headers

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.threadkeep_protocols.dialects.serving import Served, assert_problem, serving
 from threadkeep.conversation.message import Message
-from threadkeep.server.export.document import POLICY
+from threadkeep.server.html_export import POLICY
 from threadkeep.testing.scripted_model import says, wants
 from threadkeep.transfer.portable import Portable
 from threadkeep.transfer.sources import read_items

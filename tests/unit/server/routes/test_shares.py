@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.integration.serving import Server, assert_problem, serving
-from threadkeep.server.export.document import POLICY
+from threadkeep.server.html_export import POLICY
 from threadkeep.server.identity import api_keys
 from threadkeep.server.routes import shares
 

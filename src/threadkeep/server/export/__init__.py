@@ -1,1 +1,0 @@
-"""A conversation as a self-contained HTML file: no scripts, nothing loaded, all content escaped or sanitised."""
