@@ -46,7 +46,7 @@ MODULES = {"keys": "api_keys", "logins": "api_keys", "hold": "retention"} | dict
     ("export", "import", "copy", "backup", "restore"), "transfer"
 )
 """The modules of commands that are not in the module of their name."""
-AROUND = {"index"}
+AROUND = {"chat", "index"}
 """Commands whose modules are in packages around the core."""
 
 

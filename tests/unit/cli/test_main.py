@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from threadkeep import __version__
+from threadkeep import __version__, rings
 from threadkeep.cli.main import COMMANDS, main
 
 HELP = """
@@ -102,3 +102,11 @@ def test_closed_streams_are_no_obstacle(arguments: str, tmp_path: Path) -> None:
 def test_a_chat_without_input_and_output_ends(tmp_path: Path) -> None:
     done = threadkeep("chat --model demo", tmp_path, "<&- >&-")
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+
+
+def test_a_command_whose_package_is_missing_is_told_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rings, "offered", lambda group: ())
+    assert main(["chat"]) == 1
+    assert capsys.readouterr().err.startswith("threadkeep: No installed package offers the command chat")

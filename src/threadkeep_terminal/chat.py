@@ -12,10 +12,6 @@ from contextlib import contextmanager
 
 from threadkeep.assistants import found_assistants, load_assistant, load_counter
 from threadkeep.background import LoopThread
-from threadkeep.cli.follower import Follower
-from threadkeep.cli.session import Session, assistant_of, greet, resumed, way_back
-from threadkeep.cli.slash_commands import run_command
-from threadkeep.cli.terminal import Terminal, interrupts
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Message, Role
@@ -26,6 +22,10 @@ from threadkeep.hosting import Hosting, file_limits
 from threadkeep.runtime import open_conversations
 from threadkeep.settings import Settings
 from threadkeep.turn.assistant import Assistant
+from threadkeep_terminal.chat_terminal import ChatTerminal, interrupts
+from threadkeep_terminal.follower import Follower
+from threadkeep_terminal.session import Session, assistant_of, greet, resumed, way_back
+from threadkeep_terminal.slash_commands import run_command
 
 SHOWN = 10
 """Messages of the past that are shown when a conversation is resumed."""
@@ -60,12 +60,12 @@ def run_chat(arguments: argparse.Namespace) -> int:
     return 1 if follower.failed and not terminal.is_interactive else 0
 
 
-def _own_terminal() -> Terminal:
+def _own_terminal() -> ChatTerminal:
     """Return the terminal of this process. Bytes that are not UTF-8 are refused later with an error of ours."""
     for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "replace"), (sys.stderr, "replace")):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors=errors)
-    return Terminal(sys.stdin, sys.stdout, sys.stderr, os.environ)
+    return ChatTerminal(sys.stdin, sys.stdout, sys.stderr, os.environ)
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def _open_chat(
 
 def _new_session(
     background: LoopThread,
-    terminal: Terminal,
+    terminal: ChatTerminal,
     conversations: Conversations,
     arguments: argparse.Namespace,
     asked_for: Assistant | None,
@@ -135,7 +135,7 @@ def _converse(session: Session, follower: Follower) -> None:
             session.terminal.complain(error)
 
 
-def _next_line(terminal: Terminal) -> str | None:
+def _next_line(terminal: ChatTerminal) -> str | None:
     """Return the next line, None to leave. Ctrl-C drops what was typed; pressed twice, it leaves."""
     presses = 0
     while presses < 2:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep.cli.terminal import BOLD, CYAN, DIM, ITALIC, UNDERLINED, MarkdownStream, paint
+from threadkeep.cli.terminal import BOLD, CYAN, DIM, ITALIC, UNDERLINED, paint
+from threadkeep_terminal.markdown_stream import MarkdownStream
 
 ESCAPES = re.compile(r"\x1b\[[\d;]*m")
 PIECES = st.lists(st.sampled_from(["**", "*", "`", "```", "#", "- ", "> ", "\n", " ", "a", "b c", "1. ", "_", "é"]))

@@ -5,14 +5,14 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from threadkeep.cli.session import Session
-from threadkeep.cli.turn_view import TurnView, shown_call
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.events import Event, TurnEnded, TurnWaiting
 from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.errors import NotFound
+from threadkeep_terminal.session import Session
+from threadkeep_terminal.turn_view import TurnView, shown_call
 
 PATIENCE = 3
 """Ctrl-C pressed so often in one turn ends the program, because the turn does not stop."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from threadkeep.background import LoopThread
-from threadkeep.cli.terminal import Terminal
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.parts import Attachment
@@ -15,6 +14,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, InvalidValue
 from threadkeep.settings import Settings
 from threadkeep.turn.assistant import Assistant
+from threadkeep_terminal.chat_terminal import ChatTerminal
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Session:
     `attached` the files that go with the next message."""
 
     background: LoopThread
-    terminal: Terminal
+    terminal: ChatTerminal
     conversations: Conversations
     assistant: Assistant
     id: str = field(default_factory=new_id)

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from threadkeep.cli.terminal import MarkdownStream, Terminal
 from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.events import (
     Event,
@@ -20,6 +19,8 @@ from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.parts import Attachment, Part
 from threadkeep.conversation.turn import TurnState
 from threadkeep.text.markdown import block_markdown
+from threadkeep_terminal.chat_terminal import ChatTerminal
+from threadkeep_terminal.markdown_stream import MarkdownStream
 
 CUT_OFF = "(cut off here)"
 WIDEST = 100
@@ -30,7 +31,7 @@ class TurnView:
     """Shows events in order, and past messages. `mine` are the ids of messages that were typed here and are on the
     screen already."""
 
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: ChatTerminal) -> None:
         self._terminal = terminal
         self._names: dict[str, str] = {}
         self._writing: tuple[str, MarkdownStream] | None = None
@@ -78,7 +79,7 @@ class TurnView:
     def _write_text(self, message: str, text: str) -> None:
         if self._writing is None or self._writing[0] != message:
             self._terminal.end_line()
-            self._writing = (message, self._terminal.stream())
+            self._writing = (message, MarkdownStream(is_styled=self._terminal.is_styled))
         self._terminal.show(self._writing[1].feed(self._terminal.harmless(text)))
 
     def _complete(self, message: Message) -> None:
@@ -107,7 +108,7 @@ class TurnView:
                 self._terminal.say(f"  + {part.label}")
 
     def _draw(self, block: Block) -> None:
-        stream = self._terminal.stream()
+        stream = MarkdownStream(is_styled=self._terminal.is_styled)
         text = self._terminal.harmless(f"\n{block_markdown(block)}\n")
         self._terminal.show(stream.feed(text) + stream.finish())
         self._terminal.end_line()

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from threadkeep.cli.main import main
-from threadkeep.cli.slash_commands import COMMANDS
+from threadkeep_terminal.slash_commands import COMMANDS
 
 HELP = """
 import sys
 from threadkeep.cli.main import main
-from threadkeep.cli.slash_commands import COMMANDS
+from threadkeep_terminal.slash_commands import COMMANDS
 try:
     main(["chat", "--help"])
 except SystemExit:

@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from threadkeep.cli.terminal import Terminal
-from threadkeep.cli.turn_view import TurnView
 from threadkeep.conversation.blocks import Table
 from threadkeep.conversation.entry import Update
 from threadkeep.conversation.events import (
@@ -24,6 +22,8 @@ from threadkeep.conversation.events import (
 )
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
 from threadkeep.conversation.turn import Failure, TurnState
+from threadkeep_terminal.chat_terminal import ChatTerminal
+from threadkeep_terminal.turn_view import TurnView
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -42,7 +42,7 @@ def screen() -> Screen:
 
 @pytest.fixture
 def view(screen: Screen) -> TurnView:
-    return TurnView(Terminal(io.StringIO(), screen, screen, {"NO_COLOR": "1"}))
+    return TurnView(ChatTerminal(io.StringIO(), screen, screen, {"NO_COLOR": "1"}))
 
 
 def completed(message: Message) -> Event:
@@ -76,7 +76,7 @@ def test_what_a_model_thinks_is_dimmed_and_stands_on_lines_of_its_own(screen: Sc
         ({}, "\x1b[2mHm, \x1b[0m\x1b[2mwell.\x1b[0m\nBlue.\n"),
     ):
         screen.truncate(screen.seek(0))
-        view = TurnView(Terminal(io.StringIO(), screen, screen, {"TERM": "xterm", **environment}))
+        view = TurnView(ChatTerminal(io.StringIO(), screen, screen, {"TERM": "xterm", **environment}))
         for piece in ("Hm, ", "well."):
             view.show(Event(ReasoningDelta("m", piece)))
         view.show(Event(TextDelta("m", "Blue.")))
@@ -86,7 +86,7 @@ def test_what_a_model_thinks_is_dimmed_and_stands_on_lines_of_its_own(screen: Sc
 
 def test_what_a_model_thinks_is_left_out_where_nobody_looks() -> None:
     out = io.StringIO()
-    TurnView(Terminal(io.StringIO(), out, out, {})).show(Event(ReasoningDelta("m", "Hm.")))
+    TurnView(ChatTerminal(io.StringIO(), out, out, {})).show(Event(ReasoningDelta("m", "Hm.")))
     assert out.getvalue() == ""
 
 
@@ -158,7 +158,7 @@ def test_escape_sequences_of_others_do_not_reach_the_screen(view: TurnView, scre
 
 def test_without_a_terminal_an_answer_stays_as_it_is_and_remarks_go_beside_it() -> None:
     out, beside = io.StringIO(), io.StringIO()
-    view = TurnView(Terminal(io.StringIO(), out, beside, {}))
+    view = TurnView(ChatTerminal(io.StringIO(), out, beside, {}))
     view.show(called("look"))
     view.show(completed(Message(role=Role.ASSISTANT, content="**a** \x1b[1m")))
     assert (out.getvalue(), beside.getvalue()) == ("**a** \x1b[1m\n", "  → look()\n")

@@ -8,14 +8,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
-from threadkeep.cli.follower import Follower
-from threadkeep.cli.session import Session
 from threadkeep.conversation.conversation import Branch
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Attachment
 from threadkeep.errors import InvalidValue, NotFound
 from threadkeep.text.markdown import to_markdown
+from threadkeep_terminal.follower import Follower
+from threadkeep_terminal.session import Session
 
 SHOWN = 20
 """Messages that `/history` shows unless it is told how many."""

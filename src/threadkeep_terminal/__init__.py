@@ -1,0 +1,1 @@
+"""A ring: `threadkeep chat`, which talks with an assistant in the terminal."""
