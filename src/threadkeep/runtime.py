@@ -302,11 +302,12 @@ async def migrate(url: str) -> list[str]:
             except ImportError:
                 raise StoreUnavailable(NO_POSTGRES) from None
             return await migrate_postgres(url)
-        case "sqlite":
+        case "sqlite" | "files":
             from threadkeep.store.sqlite.opening import migrate as migrate_sqlite
 
-            return migrate_sqlite(_path(url))
-        case "files" | "memory":
+            file = database_file(url)
+            return migrate_sqlite(file) if file is not None and file.parent.is_dir() else []
+        case "memory":
             return []
         case _:
             raise InvalidStoreUrl
@@ -314,20 +315,22 @@ async def migrate(url: str) -> list[str]:
 
 def pending_migrations(url: str) -> list[str]:
     """Return what opening an embedded store that exists would apply to it. Nothing is changed by looking."""
-    if _scheme(url) != "sqlite":
+    file = database_file(url)
+    if file is None or not file.exists():
         return []
     from threadkeep.store.sqlite.opening import pending_migrations as pending
 
-    return pending(_path(url))
+    return pending(file)
 
 
 def set_log_aside(url: str) -> str | None:
     """Go on with what an SQLite file and its log still hold; return what was done, none if all was well."""
-    if _scheme(url) != "sqlite":
+    file = database_file(url)
+    if file is None:
         return None
     from threadkeep.store.sqlite.opening import set_log_aside as set_aside
 
-    return set_aside(_path(url))
+    return set_aside(file)
 
 
 def _scheme(url: str) -> str:
@@ -342,6 +345,18 @@ def back_up_file(url: str, target: Path, progress: Callable[[float], None]) -> i
     from threadkeep.store.sqlite.backup import back_up
 
     return back_up(_path(url), target, progress)
+
+
+def database_file(url: str) -> Path | None:
+    """Return the SQLite file of an embedded store; None for other stores."""
+    match _scheme(url):
+        case "sqlite":
+            return _path(url)
+        case "files":
+            from threadkeep.store.files.view_file import database_of
+
+            return database_of(_path(url))
+    return None
 
 
 def store_path(url: str) -> Path | None:

@@ -1,11 +1,9 @@
 """When files fail: full, read-only, not ours, damaged, from a newer release. One error each, and nothing is harmed."""
 
-import json
 import os
 import sqlite3
 import subprocess
 import sys
-from binascii import crc32
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -16,8 +14,8 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
-from threadkeep.testing.samples import new, say, texts_of
-from threadkeep.testing.stores import everything, whole_log
+from threadkeep.testing.samples import new, texts_of
+from threadkeep.testing.stores import everything
 
 EMBEDDED = ("sqlite", "files")
 
@@ -211,43 +209,6 @@ async def test_a_damaged_entry_of_the_database_is_reported_and_the_others_are_re
     await store.close()
 
 
-async def test_a_damaged_journal_is_reported_left_as_it_is_and_harms_no_other_conversation(tmp_path: Path) -> None:
-    url = await _kept("files", tmp_path)
-    (journal,) = tmp_path.rglob("kept.journal")
-    damaged = journal.read_bytes().replace(b"question", b"qu3stion")
-    journal.write_bytes(damaged)
-    store = await open_store(url)
-    with pytest.raises(StoreCorrupt):
-        await store.get(LOCAL, "kept")
-    with pytest.raises(StoreCorrupt):
-        await say(store, "kept", "more", scope=LOCAL)
-    await new(store, LOCAL, "unharmed", name="other")
-    assert [conversation.id for conversation in (await store.list(LOCAL)).items] == ["other"]
-    await store.close()
-    assert damaged in _files(tmp_path).values()
-
-
-@pytest.mark.parametrize("lost", range(1, 60, 7))
-async def test_a_journal_that_a_crash_cut_off_is_whole_up_to_there(tmp_path: Path, lost: int) -> None:
-    url = await _kept("files", tmp_path)
-    (journal,) = tmp_path.rglob("kept.journal")
-    # View and mark are written after the journal, so the crash that cuts the journal leaves them as they were.
-    beside = {path: path.read_bytes() for path in (tmp_path / "store" / "kept.json", journal.with_suffix(".mark"))}
-    store = await open_store(url)
-    await say(store, "kept", "never acknowledged, because the crash came first", scope=LOCAL)
-    torn = journal.read_bytes()[:-lost]
-    await store.close()
-    for path, data in {**beside, journal: torn}.items():
-        path.write_bytes(data)
-    store = await open_store(url)
-    assert texts_of((await whole_log(store, LOCAL, "kept"))[0]) == ["question", "answer"]
-    await say(store, "kept", "after the crash", scope=LOCAL)
-    entries, _ = await whole_log(store, LOCAL, "kept")
-    assert texts_of(entries) == ["question", "answer", "after the crash"]
-    assert [entry.seq for entry in entries] == [1, 2, 3]
-    await store.close()
-
-
 async def test_a_database_of_a_newer_release_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     url = await _kept("sqlite", tmp_path)
     with closing(apsw.Connection(str(tmp_path / "store"))) as raw:
@@ -261,23 +222,3 @@ async def test_a_database_of_a_newer_release_is_refused_and_left_as_it_is(tmp_pa
     store = await open_store(url)
     assert (await store.get(LOCAL, "kept")).entries == 2
     await store.close()
-
-
-async def test_a_journal_of_a_newer_release_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    url = await _kept("files", tmp_path)
-    (journal,) = tmp_path.rglob("kept.journal")
-    whole = journal.read_bytes()
-    first, rest = whole.split(b"\n", 1)
-    records = json.loads(first[9:])
-    records[0]["format"] += 1
-    payload = json.dumps(records).encode()
-    newer = b"%08x %b\n%b" % (crc32(payload), payload, rest)
-    journal.write_bytes(newer)
-    store = await open_store(url)
-    with pytest.raises(StoreTooNew):
-        await store.get(LOCAL, "kept")
-    with pytest.raises(StoreTooNew):
-        await say(store, "kept", "more", scope=LOCAL)
-    await new(store, LOCAL, "unharmed", name="other")
-    await store.close()
-    assert journal.read_bytes() == newer

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+import shutil
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import AlreadyExists, ConversationNotFound, StoreCorrupt, UnknownRole
 from threadkeep.store.base import MAX_BYTES
+from threadkeep.store.files import view_table
 from threadkeep.store.files.store import FilesStore
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
@@ -96,6 +98,7 @@ async def test_an_append_leaves_the_view_as_it_is_and_the_view_follows(
 ) -> None:
     monkeypatch.setattr("threadkeep.store.files.store.VIEW_SECONDS", 0.0)
     await new(files, LOCAL, name=SHOP)
+    await files.write_views()
     await say(files, SHOP, "one", scope=LOCAL)
     assert _shown(tmp_path) == []
     assert files._showing is not None
@@ -104,13 +107,12 @@ async def test_an_append_leaves_the_view_as_it_is_and_the_view_follows(
     assert _shown(tmp_path) == ["one"]
 
 
-async def test_a_view_that_a_crash_left_behind_is_written_when_the_conversation_is_opened(
+async def test_a_view_that_a_crash_left_behind_is_written_when_the_folder_is_opened(
     files: FilesStore, tmp_path: Path, clock: FakeClock
 ) -> None:
     await new(files, LOCAL, "one", "two", name=SHOP)
-    assert _shown(tmp_path) == []
+    assert not (tmp_path / f"{SHOP}.json").exists()
     again = await _open(tmp_path, clock)
-    await again.list(LOCAL)
     assert _shown(tmp_path) == ["one", "two"]
     await again.close()
 
@@ -143,7 +145,7 @@ async def test_a_turn_is_shown_when_it_is_settled_and_without_its_tools(files: F
     await files.append(LOCAL, SHOP, Append(bodies=(call, returned("42")), lease=lease))
     await files.write(lease, "m1", 0, "half")
     await files.write_views()
-    assert _shown(tmp_path) == []
+    assert not (tmp_path / f"{SHOP}.json").exists()
     await settle(files, lease, Message(id="m1", role=Role.ASSISTANT, content="half an answer"))
     await files.write_views()
     assert _shown(tmp_path) == ["hello", "half an answer"]
@@ -167,6 +169,68 @@ async def test_the_view_follows_the_head(files: FilesStore, tmp_path: Path) -> N
     assert _shown(tmp_path) == ["one", "two"]
 
 
+async def test_a_message_counts_although_its_view_could_not_be_written(files: FilesStore, tmp_path: Path) -> None:
+    (tmp_path / f"{SHOP}.json").mkdir()
+    await new(files, LOCAL, "one", name=SHOP)
+    await files.write_views()
+    assert texts_of(await files.newest(LOCAL, SHOP)) == ["one"]
+    assert [problem.path.name for problem in files.problems()] == [f"{SHOP}.json"]
+    (tmp_path / f"{SHOP}.json").rmdir()
+    await files.write_views()
+    assert _shown(tmp_path) == ["one"]
+
+
+async def test_a_view_that_was_replaced_but_not_noted_is_known_by_its_bytes(
+    files: FilesStore, tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await new(files, LOCAL, "one", name=SHOP)
+    with monkeypatch.context() as killed:
+        killed.setattr(view_table, "note_file", lambda *given: None)
+        killed.setattr(view_table, "note_shown", lambda *given: None)
+        await files.write_views()
+    assert _shown(tmp_path) == ["one"]
+    again = await _open(tmp_path, clock)
+    assert (await again.get(LOCAL, SHOP)).entries == 1
+    await say(again, SHOP, "two", scope=LOCAL)
+    await again.close()
+    assert _shown(tmp_path) == ["one", "two"]
+    assert again.problems() == ()
+
+
+async def test_a_restored_conversation_has_its_view_again(files: FilesStore, tmp_path: Path, clock: FakeClock) -> None:
+    await new(files, LOCAL, "one", name=SHOP)
+    _old(tmp_path / f"{SHOP}.json", "damaged {")
+    await files.get(LOCAL, SHOP)
+    await files.delete(LOCAL, SHOP)
+    assert [path for path in tmp_path.iterdir() if path.name != ".threadkeep"] == []
+    await files.restore(LOCAL, SHOP)
+    assert _shown(tmp_path) == ["one"]
+    (aside,) = tmp_path.glob("*.corrupt-*")
+    assert aside.read_text() == "damaged {"
+
+
+async def test_the_file_of_a_deleted_conversation_may_be_put_back_by_hand(files: FilesStore, tmp_path: Path) -> None:
+    await new(files, LOCAL, "one", name=SHOP)
+    await files.write_views()
+    kept = (tmp_path / f"{SHOP}.json").read_bytes()
+    await files.delete(LOCAL, SHOP)
+    (tmp_path / f"{SHOP}.json").write_bytes(kept)
+    assert texts_of(await files.newest(LOCAL, SHOP)) == ["one"]
+    with pytest.raises(AlreadyExists):
+        await files.restore(LOCAL, SHOP)
+
+
+async def test_a_folder_that_lost_its_database_goes_on_from_the_views(tmp_path: Path, clock: FakeClock) -> None:
+    files = await _open(tmp_path, clock)
+    await new(files, LOCAL, "one", "two", name=SHOP)
+    await files.close()
+    shutil.rmtree(tmp_path / ".threadkeep")
+    again = await _open(tmp_path, clock)
+    assert [one.id for one in (await again.list(LOCAL)).items] == [SHOP]
+    assert texts_of(await again.newest(LOCAL, SHOP)) == ["one", "two"]
+    await again.close()
+
+
 async def test_tenants_have_folders_of_their_own(files: FilesStore, tmp_path: Path, clock: FakeClock) -> None:
     for tenant in ("acme", "x.json"):
         await new(files, Scope(tenant=tenant, user="ada"), f"of {tenant}", name="x")
@@ -175,7 +239,6 @@ async def test_tenants_have_folders_of_their_own(files: FilesStore, tmp_path: Pa
     assert _shown(tmp_path, "x") == ["of nobody"]
     await files.write_views()
     assert _shown(tmp_path / "acme", "x") == ["of acme"]
-    assert (tmp_path / "acme" / ".threadkeep").is_dir()
     await running(files, "x", scope=Scope(tenant="x.json", user="ada"))
     await running(files, "x", scope=Scope(tenant="acme", user="ada"))
     clock.advance(3600)
@@ -318,6 +381,7 @@ async def test_more_than_a_conversation_can_keep_is_kept_in_a_copy(files: FilesS
 
 async def test_a_view_that_was_removed_is_written_again(files: FilesStore, tmp_path: Path) -> None:
     await new(files, LOCAL, "one", name=SHOP)
+    await files.write_views()
     (tmp_path / f"{SHOP}.json").unlink()
     assert (await files.get(LOCAL, SHOP)).entries == 1
     await files.write_views()
@@ -327,6 +391,7 @@ async def test_a_view_that_was_removed_is_written_again(files: FilesStore, tmp_p
 async def test_an_old_view_of_ours_is_brought_up_to_date_and_not_imported(files: FilesStore, tmp_path: Path) -> None:
     path = tmp_path / f"{SHOP}.json"
     await new(files, LOCAL, "one", name=SHOP)
+    await files.write_views()
     old = path.read_bytes()
     await say(files, SHOP, "two", scope=LOCAL)
     path.write_bytes(old)

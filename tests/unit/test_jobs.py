@@ -21,7 +21,6 @@ from threadkeep.runtime import open_store
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import PRUNED, Act, Head
 from threadkeep.store.base import MAX_BYTES, Store
-from threadkeep.store.files.store import FilesStore
 from threadkeep.store.postgres.store import PostgresStore
 from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.store.sqlite.store import SqliteStore
@@ -220,8 +219,6 @@ async def test_what_memory_holds_of_idle_conversations_is_released_again_and_aga
 def _remembered(store: Store) -> int:
     """Return of how many conversations memory holds something."""
     match store:
-        case FilesStore():
-            return sum(len(folder._open) for folder in store._opened())
         case PostgresStore():
             return len(store._log._ends) + len(store._log._locks) + len(store._db._places)
         case SqliteStore():

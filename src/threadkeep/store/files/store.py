@@ -1,183 +1,203 @@
-"""Conversations in a folder of files: readable documents for people and other programs, journals for us.
+"""Conversations in a folder: the SQLite store in a hidden file of it, and a readable document for each of them.
 
-Safe with several processes and threads. Every verb checks the files, so nothing cached can be stale; what waits for the
-disk runs in threads.
+The documents are written behind the commits, for people and other programs. What another program wrote is taken in
+when the conversation is next read, listed or written to. Safe with several processes.
 """
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
-from secrets import token_bytes
-from threading import Lock
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from threadkeep.background import supervised
 from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource, check_id
-from threadkeep.conversation.scope import LOCAL
-from threadkeep.errors import StoreDenied, StoreReadOnly, StoreUnavailable
+from threadkeep.conversation.scope import LOCAL, Scope
+from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreError, UnknownRole
 from threadkeep.store import filesystem
-from threadkeep.store.files.audit import AuditFile
-from threadkeep.store.files.config import FolderConfig, Problem, Problems
-from threadkeep.store.files.keyring import files_keyring
-from threadkeep.store.files.tenant_folder import TenantFolder, is_id
-from threadkeep.store.filesystem import translating_os_errors, warn_if_shared
-from threadkeep.store.ledger.audit import LedgerAudit
-from threadkeep.store.ledger.keyring import SECRET_BYTES
-from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
-from threadkeep.store.sqlite_file import Database
-from threadkeep.store.sqlite_files import OwnFile, SqliteFiles
+from threadkeep.store.files import view_table
+from threadkeep.store.files.problems import FileProblem, FileProblems
+from threadkeep.store.files.taking_in import TakingIn
+from threadkeep.store.files.view_file import ViewFile, database_of, files_in, folder_of, in_thread
+from threadkeep.store.files.view_writer import ViewWriter
+from threadkeep.store.filesystem import NEVER, Signature, translating_os_errors
+from threadkeep.store.paging import Listing, ListQuery, Search
+from threadkeep.store.rules import Verb
+from threadkeep.store.sqlite.log import SqliteLog
+from threadkeep.store.sqlite.store import SqliteStore
+from threadkeep.store.values import Created, HitPage, Statistics
 
 T = TypeVar("T")
-THREADS = 32
-PING_SECONDS = 2.0
 VIEW_SECONDS = 2.0
-"""How long after the journal a view is written: it is rewritten as a whole, which costs more the longer it is."""
+"""How long after a commit a view is written: it is rewritten as a whole, which costs more the longer it is."""
+MOST_REFUSED = 10_000
 
 
-class FilesStore(LedgerStore):
-    """Conversations in one folder, with a folder inside for each tenant but the local one."""
+class FilesStore(SqliteStore):
+    """Conversations in one folder, with a folder inside for the documents of each tenant but the local one."""
 
     def __init__(self, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> None:
-        super().__init__(clock, ids, max_bytes)
-        self._path = Path(os.path.abspath(path))
-        self._max_bytes = max_bytes
-        self._problems = Problems()
-        self._folders: dict[str, TenantFolder] = {}
-        self._audit_files: dict[str, AuditFile] = {}
-        self._lock = Lock()
-        self._threads = ThreadPoolExecutor(THREADS, "threadkeep-files")
+        self._folder = Path(os.path.abspath(path))
+        database = database_of(self._folder)
+        filesystem.make_folder(database.parent)
+        super().__init__(database, clock, ids, max_bytes)
+        view_table.make_tables(self.writer.connection)
+        self._problems = FileProblems(clock)
+        self._taking_in = TakingIn(self._log, self._run, self._look, self._problems, max_bytes)
+        self._views = ViewWriter(self._folder, self.writer, self._look, self._taking_in)
+        self._refused: dict[Path, Signature] = {}
         self._showing: asyncio.Task[None] | None = None
-        self._closed = False
-        self._own_file = OwnFile(self._config(LOCAL.tenant).hidden / "files.db")
-        self.files = SqliteFiles(self._run_on_files, self, lambda: self._run(self._own_file.scrub))
-        self.keyring = files_keyring(self._config(LOCAL.tenant).hidden, self._run, self._record)
 
     @classmethod
-    async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
-        store = cls(path, clock, ids, max_bytes)
-        try:
-            await store._run(store._make)
-            store.audit = LedgerAudit(await store._secret(), store._audit_file, store._run)
-        except BaseException:
-            await store.close()
-            raise
+    async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> "FilesStore":
+        store = await super().open(path, clock, ids, max_bytes)
+        await store.write_views()
         return store
-
-    async def _secret(self) -> bytes:
-        try:
-            return await self.keyring.secret()
-        except (StoreDenied, StoreReadOnly):
-            return token_bytes(SECRET_BYTES)  # without write access nothing is recorded
-
-    def _make(self) -> None:
-        filesystem.make_folder(self._config(LOCAL.tenant).hidden)
-        warn_if_shared(self._path)
 
     async def close(self) -> None:
         if self._closed:
             return
         if self._showing is not None:
             self._showing.cancel()
-        await self.write_views()
-        self._closed = True
-        await asyncio.to_thread(self._threads.shutdown)
-        self._own_file.close()
-
-    async def write_views(self) -> None:
-        """Write the views that are behind now, instead of some seconds later."""
-        for folder in self._opened():
-            await self._run(folder.write_views)
-
-    async def _follow(self) -> None:
-        while any(folder.behind for folder in self._opened()):
-            await asyncio.sleep(VIEW_SECONDS)
+        with suppress(StoreError):
             await self.write_views()
+        await super().close()
 
-    def _opened(self) -> list[TenantFolder]:
-        with self._lock:
-            return list(self._folders.values())
-
-    async def release(self) -> None:
-        for folder in self._opened():
-            folder.release()
-
-    async def ping(self) -> None:
-        try:
-            async with asyncio.timeout(PING_SECONDS):
-                await self._run(self._try)
-        except TimeoutError:
-            raise StoreUnavailable(f"{self._path} does not answer within {PING_SECONDS:g} seconds.") from None
-
-    def _try(self) -> None:
-        """Write something. A damaged journal is the problem of its conversation, not of the store."""
-        hidden = self._config(LOCAL.tenant).hidden
-        trial = hidden / f"ping-{os.getpid()}"
-        try:
-            filesystem.write_file(trial, b"ping")
-        finally:
-            trial.unlink(missing_ok=True)
-
-    def _audit_file(self, tenant: str) -> AuditFile:
-        with self._lock:
-            if tenant not in self._audit_files:
-                self._audit_files[tenant] = AuditFile(self._config(tenant).hidden)
-            return self._audit_files[tenant]
-
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[FileProblem, ...]:
         """Return what was found wrong with files since the store was opened, and what was done about it."""
         return self._problems.all()
 
+    # Conversations
+
+    async def create(
+        self,
+        scope: Scope,
+        new: NewConversation,
+        *,
+        key: IdempotencyKey | None = None,
+        at: datetime | None = None,
+        within_caps: bool = True,
+    ) -> Created:
+        if new.id is not None:
+            await self._take_in(scope.tenant, new.id)
+        return await super().create(scope, new, key=key, at=at, within_caps=within_caps)
+
+    async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
+        await self._take_in(scope.tenant, conversation)
+        await super().delete(scope, conversation, expected_entries=expected_entries)
+        await self.write_views()
+
+    async def restore(self, scope: Scope, conversation: str, *, within_caps: bool = False) -> Conversation:
+        await self._take_in(scope.tenant, conversation)
+        restored = await super().restore(scope, conversation, within_caps=within_caps)
+        await self.write_views()
+        return restored
+
+    async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
+        await self.write_views()
+        count = await super().purge(kept_for, owner=owner)
+        await self._run(lambda: view_table.forget_purged(self.writer.connection))
+        await self._views.remove_put_away()
+        return count
+
+    # What concerns more than one conversation looks at all files of a tenant first
+
+    async def _list(self, asked: ListQuery) -> Listing:
+        await self._refresh(asked.tenant)
+        return await super()._list(asked)
+
+    async def _search(self, asked: Search) -> HitPage:
+        await self._refresh(asked.scope.tenant)
+        return await super()._search(asked)
+
+    async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
+        await self._refresh(tenant)
+        return await super().statistics(tenant, user=user, conversation=conversation)
+
+    async def users(self, tenant: str) -> tuple[str, ...]:
+        await self._refresh(tenant)
+        return await super().users(tenant)
+
+    async def owner(self, tenant: str, conversation: str) -> Scope:
+        await self._refresh(tenant)
+        return await super().owner(tenant, conversation)
+
     async def tenants(self) -> tuple[str, ...]:
-        return tuple(sorted((LOCAL.tenant, *await self._run(self._tenants))))
+        await self._refresh(LOCAL.tenant)
+        return await super().tenants()
 
     # Seams
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        if self._closed:
-            raise StoreUnavailable("The store is closed.")
-
-        def guarded() -> T:
-            with translating_os_errors():
-                return work()
-
+    async def _read(self, scope: Scope, conversation: str, read: Callable[[SqliteLog], T]) -> T:
+        await self._take_in(scope.tenant, conversation)
         try:
-            done = asyncio.get_running_loop().run_in_executor(self._threads, guarded)
-        except RuntimeError as error:
-            raise StoreUnavailable(f"There is no thread to work in: {error}.") from error
-        result = await done
-        if (self._showing is None or self._showing.done()) and any(folder.behind for folder in self._opened()):
-            self._showing = asyncio.create_task(supervised("writing views", self._follow))
-        return result
+            return await super()._read(scope, conversation, read)
+        except ConversationNotFound:
+            await self._check_missing(scope.tenant, conversation)
+            raise
 
-    async def _run_on_files(self, work: Callable[[Database], T], *, writes: bool = True) -> T:
-        return await self._run(lambda: self._own_file.run(work, writes=writes))
+    async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
+        if not verb.patient:
+            await self._take_in(scope.tenant, conversation)
+        try:
+            return await super()._write(scope, conversation, verb)
+        except ConversationNotFound:
+            await self._check_missing(scope.tenant, conversation)
+            raise
 
-    def _ledgers_of(self, tenant: str) -> TenantLedgers:
-        check_id(tenant)
-        with self._lock:
-            if tenant not in self._folders:
-                self._folders[tenant] = TenantFolder(self._config(tenant))
-            return self._folders[tenant]
+    async def _follow(self) -> None:
+        await super()._follow()
+        if (self._showing is None or self._showing.done()) and not self._closed:
+            self._showing = asyncio.create_task(supervised("writing views", self._show))
 
-    def _all_ledgers(self) -> Iterable[TenantLedgers]:
-        return [self._ledgers_of(tenant) for tenant in (LOCAL.tenant, *self._tenants())]
+    def _file(self, tenant: str, conversation: str) -> ViewFile:
+        return ViewFile(folder_of(self._folder, tenant), check_id(conversation))
 
-    def _tenants(self) -> list[str]:
-        found = []
-        for item in os.scandir(self._path):
-            tenant = item.name.removesuffix("@")
-            if item.is_dir() and tenant != LOCAL.tenant and is_id(tenant) and self._config(tenant).hidden.is_dir():
-                found.append(tenant)
-        return sorted(set(found))
+    async def write_views(self) -> int:
+        """Write the views that are behind now, instead of some seconds later; return how many."""
+        return await self._views.write_all()
 
-    def _config(self, tenant: str) -> FolderConfig:
-        folder = self._path if tenant == LOCAL.tenant else self._path / _folder_name(tenant)
-        return FolderConfig(folder, tenant, self._clock, self._max_bytes, self._problems)
+    async def _show(self) -> None:
+        while True:
+            await asyncio.sleep(VIEW_SECONDS)
+            if not await self.write_views():
+                return
 
+    # Taking in
 
-def _folder_name(tenant: str) -> str:
-    """Return the name of a tenant's folder, which must not look like the file of a conversation."""
-    return f"{tenant}@" if ".json" in tenant else tenant
+    async def _take_in(self, tenant: str, conversation: str) -> None:
+        """Take in what another program wrote into the file of a conversation, or see to it that a lost one comes."""
+        file = self._file(tenant, conversation)
+        with translating_os_errors():
+            signature = file.signature()
+        if signature != view_table.signature_of(self._reader.db, tenant, conversation):
+            await self._taking_in.take_in(tenant, conversation, file)
+
+    async def _refresh(self, tenant: str) -> None:
+        """Take in everything that other programs wrote into the folder of a tenant."""
+        folder = folder_of(self._folder, tenant)
+        found = await in_thread(lambda: files_in(folder))
+        known = await self._look(lambda reader: view_table.signatures(reader.db, tenant))
+        for name in sorted(found.keys() | known.keys()):
+            path, signature = folder / f"{name}.json", found.get(name)
+            if known.get(name) == signature or self._refused.get(path) == (signature or NEVER):
+                continue
+            try:
+                await self._take_in(tenant, name)
+            except (StoreCorrupt, UnknownRole) as error:
+                self._problems.report(path, str(error))
+                if len(self._refused) >= MOST_REFUSED:
+                    self._refused.clear()
+                self._refused[path] = signature or NEVER
+
+    async def _check_missing(self, tenant: str, conversation: str) -> None:
+        """Raise `StoreCorrupt` if all that there is of a conversation is a file that was set aside."""
+        file = self._file(tenant, conversation)
+        aside = await in_thread(file.aside)
+        if aside and view_table.find(self._reader.db, tenant, conversation) is None:
+            raise StoreCorrupt(f"{file.path} was no JSON document; it is kept in {aside[-1]}.")

@@ -1,33 +1,27 @@
 """The readable view of a conversation: one JSON document with the text of the current branch.
 
 Other programs read and write such documents, so what is read here is checked; missing fields that are not needed are
-accepted. The view is made from the journal and is never read for what we stored ourselves. It is replaced as a whole,
-and only if no other program has changed it; such changes become records.
+accepted. The view is made from the log and is never read for what we stored ourselves. No I/O.
 """
 
 import json
-import os
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from threadkeep.conversation.clock import second_text
-from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.entry import Entry, HeadChoice
-from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message, Role
-from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import check_text
 from threadkeep.errors import ContentTooLarge, StoreCorrupt, UnknownRole
-from threadkeep.store import filesystem
 from threadkeep.store.base import ROOT
 from threadkeep.store.checks import encode_within
-from threadkeep.store.filesystem import NEVER, Signature
-from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.record import Opening, Record
+from threadkeep.store.codec import Row
+from threadkeep.store.record import Imported, ImportedPlace, Record, Tip
+from threadkeep.store.sqlite.log import SqliteLog
 from threadkeep.text.title import title_from_words
 
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
@@ -50,9 +44,9 @@ class Document(NamedTuple):
     rest: bool
 
 
-def digest(data: bytes) -> str:
-    """Return a short text that stands for these bytes."""
-    return blake2b(data, digest_size=12).hexdigest()
+def digest(data: bytes) -> bytes:
+    """Return a few bytes that stand for these."""
+    return blake2b(data, digest_size=12).digest()
 
 
 def shown_messages(entries: Iterable[Entry]) -> Iterator[tuple[int, ViewMessage]]:
@@ -62,15 +56,14 @@ def shown_messages(entries: Iterable[Entry]) -> Iterator[tuple[int, ViewMessage]
             yield entry.seq, ViewMessage(entry.body.role, entry.body.content, entry.created_at)
 
 
-def render(ledger: Ledger) -> bytes:
-    """Return the view of a conversation as it is."""
-    branch = reversed(list(ledger.backwards(ledger.tip.head)))
+def render(conversation: Conversation, branch: Iterable[Entry]) -> bytes:
+    """Return the view of a conversation as it is, given its current branch."""
     messages = ",\n".join(_render_message(message) for _, message in shown_messages(branch))
     lines = (
         "{",
-        f'  "session_id": {_quoted(ledger.id)},',
-        f'  "created_at": "{second_text(ledger.created_at)}",',
-        f'  "updated_at": "{second_text(ledger.updated_at)}",',
+        f'  "session_id": {_quoted(conversation.id)},',
+        f'  "created_at": "{second_text(conversation.created_at)}",',
+        f'  "updated_at": "{second_text(conversation.updated_at)}",',
         f'  "messages": [\n{messages}\n  ]' if messages else '  "messages": []',
         "}\n",
     )
@@ -130,130 +123,68 @@ def _moment(text: Any, what: str, otherwise: datetime) -> datetime:
         raise StoreCorrupt(f"{what} is not a time in ISO 8601") from None
 
 
-_SETTLING = 1.0
-"""Seconds in which a file that is no JSON may still be in the middle of being written."""
+# What another program wrote
 
 
-class Found(NamedTuple):
-    """A view as it was found, and its signature."""
+class Taken(NamedTuple):
+    """What a document adds to a conversation: messages that continue `parent` (none: the head), or the choice of
+    `parent` as the head. `tip` is the end of the log that this was found for."""
 
-    data: bytes
-    signature: Signature
+    tip: Tip
+    parent: int | None
+    messages: Sequence[ViewMessage] = ()
+    is_choice: bool = False
 
+    def record(self, at: datetime, version: int, follower: Callable[[int], int]) -> Record:
+        """Return the step to take. `follower(parent)` returns what continued `parent` in its own run so far, or 0."""
+        if self.is_choice:
+            return Record(at=at, head=self.parent, parent=self.parent, bodies=self.bodies)
+        parent = self.tip.head if self.parent is None else self.parent
+        places: list[ImportedPlace] = []
+        for seq, message in enumerate(self.messages, self.tip.last + 1):
+            beside = follower(parent) if not places and parent != self.tip.newest else 0
+            places.append(ImportedPlace(parent=parent, at=message.at, beside=beside))
+            parent = seq
+        return Record(at=at, bodies=self.bodies, imported=Imported(places=tuple(places), version=version))
 
-class View:
-    """The view of one conversation, and which state of it we know."""
+    @property
+    def bodies(self) -> tuple[HeadChoice | Message, ...]:
+        if self.is_choice:
+            return (HeadChoice(),)
+        return tuple(Message(role=message.role, content=message.content) for message in self.messages)
 
-    def __init__(self, path: Path, hidden: Path) -> None:
-        self.path = path
-        self.seen: Signature | None = NEVER
-        self._draft = hidden / f"{path.name}.new"
-        self._original = hidden / path.name
-
-    def signature(self) -> Signature | None:
-        return filesystem.signature(self.path)
-
-    def read(self) -> Found | None:
-        """Return the file; one that another program seems to be writing is read again until it is complete."""
-        patience = time.monotonic() + _SETTLING
-        while (signature := self.signature()) is not None:
+    def rows(self, max_bytes: int) -> list[Row]:
+        """Return the rows of the bodies; `ContentTooLarge` names a message that is too large."""
+        rows = []
+        for number, body in enumerate(self.bodies, 1):
             try:
-                data = self.path.read_bytes()
-            except FileNotFoundError:
-                return None
-            is_old = time.time() - signature.changed / 1e9 > _SETTLING
-            if is_old or _is_json(data) or time.monotonic() > patience:
-                return Found(data, signature)
-            time.sleep(0.05)
-        return None
-
-    def write(self, data: bytes) -> None:
-        """Replace the file, unless another program has changed it since it was read: that is imported the next time."""
-        filesystem.write_file(self._draft, data)
-        if self.signature() == self.seen:
-            os.replace(self._draft, self.path)
-            filesystem.sync_folder(self.path.parent)
-            self.seen = self.signature()
-
-    def set_aside(self, now: datetime) -> Path:
-        """Move a file that cannot be read out of the way, and return where it is."""
-        aside = filesystem.unused_name(self.path, "corrupt", now)
-        os.rename(self.path, aside)
-        filesystem.sync_folder(aside.parent)
-        self.seen = None
-        return aside
-
-    def aside(self) -> list[Path]:
-        return filesystem.set_aside_files(self.path, "corrupt")
-
-    def keep_original(self, data: bytes, now: datetime) -> None:
-        """Keep a copy of a file that holds more than a conversation can."""
-        filesystem.write_file(filesystem.unused_name(self._original, "imported", now), data)
-        filesystem.sync_folder(self._original.parent)
-
-    def files(self) -> list[Path]:
-        """Return the file, its copies and what was set aside, as far as they are there."""
-        copies = filesystem.set_aside_files(self._original, "imported")
-        return [path for path in (self.path, self._draft, *self.aside(), *copies) if path.is_file()]
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        parse(data)
-    except ValueError:
-        return False
-    return True
-
-
-class Importer:
-    """Makes records of documents, at this moment and with this limit for one message."""
-
-    def __init__(self, now: datetime, max_bytes: int) -> None:
-        self._now = now
-        self._max_bytes = max_bytes
-
-    def conversation(self, scope: Scope, name: str, document: Document, view: str) -> list[Record]:
-        """Return the records of a conversation that another program began."""
-        asked = (message.content for message in document.messages if message.role is Role.USER)
-        new = NewConversation(title=title_from_words(next(asked, "")) or None)
-        opening = Opening(tenant=scope.tenant, user=scope.user, id=name, mark=new_id(), new=new)
-        return [
-            Record(at=document.created_at, opening=opening),
-            *self._message_records(document.messages, None),
-            self._view_record(view),
-        ]
-
-    def change(self, ledger: Ledger, document: Document, view: str) -> list[Record]:
-        """Return the records of what another program changed: it continues where the document parts from the branch.
-
-        The view may be behind: a program that kept all that it showed has changed nothing of what came since.
-        """
-        ours = list(shown_messages(list(ledger.backwards(ledger.tip.head))[::-1]))
-        same = _common([message for _, message in ours], document.messages)
-        added = document.messages[same:]
-        shown = sum(1 for _ in shown_messages(ledger.backwards(ledger.shown_head)))
-        is_behind = not ledger.is_shown and ledger.tree.holds(ledger.tip.head, ledger.shown_head)
-        if same == len(ours) or (is_behind and same >= shown):
-            return [*self._message_records(added, None), self._view_record(view)]
-        parent = ours[same - 1][0] if same else ROOT
-        if added:
-            return [*self._message_records(added, parent), self._view_record(view)]
-        return [Record(at=self._now, head=parent, parent=parent, bodies=(HeadChoice(),)), self._view_record(view)]
-
-    def _message_records(self, messages: list[ViewMessage], parent: int | None) -> list[Record]:
-        records = []
-        for number, message in enumerate(messages, 1):
-            body = Message(role=message.role, content=message.content)
-            try:
-                size = encode_within(body, self._max_bytes).size
+                rows.append(encode_within(body, max_bytes))
             except ContentTooLarge as error:
                 raise ContentTooLarge(f"new message {number}: {error}") from None
-            records.append(Record(at=message.at, parent=parent, bodies=(body,), bytes=size))
-            parent = None
-        return records
+        return rows
 
-    def _view_record(self, view: str) -> Record:
-        return Record(at=self._now, view=view)
+
+def begun(document: Document) -> NewConversation:
+    """Return the conversation that another program began: it is called by the first words that were asked."""
+    asked = (message.content for message in document.messages if message.role is Role.USER)
+    return NewConversation(title=title_from_words(next(asked, "")) or None)
+
+
+def taken(log: SqliteLog, document: Document, shown: int | None) -> Taken:
+    """Return what another program changed: it continues where the document parts from the branch.
+
+    The view may be behind, and `shown` is the head that it had: a program that kept all that it showed has changed
+    nothing of what came since.
+    """
+    head, tip = log.tip.head, log.tip
+    ours = list(shown_messages(log.newest(head, MAX_SEQ)))
+    same = _common([message for _, message in ours], document.messages)
+    added = document.messages[same:]
+    is_kept = shown is not None and log.tree.holds(head, shown) and same >= sum(seq <= shown for seq, _ in ours)
+    if same == len(ours) or is_kept:
+        return Taken(tip, None, added)
+    parent = ours[same - 1][0] if same else ROOT
+    return Taken(tip, parent, added, is_choice=not added)
 
 
 def _common(ours: list[ViewMessage], theirs: list[ViewMessage]) -> int:

@@ -9,19 +9,21 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.cursor import MAX_SEQ
+from threadkeep.conversation.cursor import MAX_SEQ, Cursor
 from threadkeep.conversation.entry import Body, Entry, Status, Summary
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.state import StateChange
+from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Jump, Run, Tree
-from threadkeep.conversation.turn import Turn, TurnState
+from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.errors import EntryNotFound, StoreCorrupt
+from threadkeep.store.base import ROOT, WALKED
 from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, decode_shares, decode_text, moment
-from threadkeep.store.embedded import ConversationLog
+from threadkeep.store.paging import check_position
 from threadkeep.store.record import DraftEnd, OpenTurn, Tip
+from threadkeep.store.snapshot import REMARKS, Page, Snapshot, page_of
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum, settings_checksum
 from threadkeep.store.sqlite_file import Database
-from threadkeep.store.values import Draft
+from threadkeep.store.values import Draft, LogPage
 
 _HERE = "WHERE tenant = ? AND conversation = ?"
 _COLUMNS = f"SELECT {ENTRY}, crc FROM entry"
@@ -44,7 +46,7 @@ class ConversationKey(NamedTuple):
     status: str = Status.ACTIVE
 
 
-class SqliteLog(ConversationLog):
+class SqliteLog:
     """The log of one conversation as of one snapshot."""
 
     def __init__(self, database: Database, packer: Packer, scope: Scope, key: ConversationKey) -> None:
@@ -238,6 +240,124 @@ class SqliteLog(ConversationLog):
             raise StoreCorrupt(f"What is being written in conversation {self.id} is damaged.")
         text = "".join(row[3] for row in chunks)[start - chunks[0][0] if chunks else 0 :]
         return Draft(message=found[0], turn=found[1], started_at=moment(found[2]), offset=start, text=text)
+
+    # Pages, branches and states
+
+    def head(self, head: int | None) -> int:
+        """Return the head that was asked for, which must be an entry of a branch, or the current one."""
+        if head is None:
+            return self.tip.head
+        if not self.is_on_branch(head):
+            raise EntryNotFound
+        return head
+
+    def queued(self, turn: int) -> TurnChange:
+        body = self.entry(turn).body
+        if not isinstance(body, TurnChange):
+            raise StoreCorrupt(f"Entry {turn} of conversation {self.id} does not tell of a queued turn.")
+        return body
+
+    def newest(self, head: int, limit: int) -> tuple[Entry, ...]:
+        """Return the newest entries of the branch that ends in `head`, oldest first."""
+        entries: list[Entry] = []
+        for run in self.path(head):
+            entries += self.on_branch(run.first, run.last, limit - len(entries), "DESC")
+            if len(entries) >= limit:
+                break
+        entries.reverse()
+        self._check_chain(ROOT if len(entries) < limit else entries[0].parent or ROOT, entries, head)
+        return tuple(entries)
+
+    def before(self, seq: int, limit: int) -> tuple[Entry, ...]:
+        """Return the entries of a branch that come before `seq`, the newest of them, oldest first."""
+        return self.newest(self.entry(self.head(seq)).parent or ROOT, limit)
+
+    def after(self, seq: int, head: int, limit: int) -> tuple[Entry, ...]:
+        """Return what follows `seq` on the branch that ends in `head`, oldest first."""
+        entries: list[Entry] = []
+        for first, last in self._stretches(seq, head):
+            entries += self.on_branch(first, last, limit - len(entries), "ASC")
+            if len(entries) >= limit:
+                break
+        self._check_chain(seq, entries, head if len(entries) < limit else None)
+        return tuple(entries)
+
+    def _check_chain(self, parent: int, entries: Sequence[Entry], head: int | None) -> None:
+        """Refuse entries of a branch that do not continue `parent` and each other, up to the head if it is given."""
+        seqs = [parent, *(entry.seq for entry in entries)]
+        if seqs[:-1] != [entry.parent or ROOT for entry in entries] or head not in (None, seqs[-1]):
+            raise self.gap()
+
+    def gap(self) -> StoreCorrupt:
+        return StoreCorrupt(f"Entries of conversation {self.id} cannot be found: an index is damaged.")
+
+    def count(self, head: int) -> int:
+        """Return how many messages there are on the branch that ends in `head`."""
+        return sum(self.messages_up_to(run.last) - self.messages_up_to(run.first - 1) for run in self.path(head))
+
+    def _stretches(self, seq: int, head: int) -> list[tuple[int, int]]:
+        """Return the first and the last number of what each run adds behind `seq`, oldest first."""
+        if seq != ROOT:
+            self.head(seq)
+        runs: list[Run] = []
+        for run in self.path(head):
+            runs.append(run)
+            if run.first <= seq:
+                break
+        if seq != ROOT and not (runs and runs[-1].first <= seq <= runs[-1].last):
+            raise EntryNotFound
+        return [(max(run.first, seq + 1), run.last) for run in reversed(runs)]
+
+    def snapshot(self, page: Page) -> Snapshot:
+        page.check()
+        tree, end = self.tree, self.head(page.head)
+        if page.around is not None and page.head is None:
+            end = self.head(tree.branch_with(page.around))
+        return Snapshot(
+            conversation=self.conversation,
+            branch=end or None,
+            entries=self._page(page, end),
+            state=self.state(end or None),
+            remarks=self.log(Cursor(seq=end - 1), REMARKS).entries if end else (),
+            tree=tree,
+            turns=self.turns,
+            draft=self.draft_after(None, 0),
+        )
+
+    def _page(self, page: Page, end: int) -> tuple[Entry, ...]:
+        if page.around is None:
+            last = end if page.before is None else self.entry(self.head(page.before)).parent or ROOT
+            return page_of(self._backwards(last), page.messages)
+        older = self.newest(self.head(page.around), page.messages - page.messages // 2)
+        return older + self.after(page.around, end, page.messages // 2)
+
+    def _backwards(self, last: int) -> Iterator[Entry]:
+        """Yield the branch that ends in `last`, newest first."""
+        while last != ROOT:
+            found = self.newest(last, WALKED)
+            yield from reversed(found)
+            last = found[0].parent or ROOT
+
+    def log(self, after: Cursor, limit: int) -> LogPage:
+        last = self.tip.last
+        check_position(after.seq, last)
+        entries = self.between(after.seq + 1, after.seq + limit)
+        if after.seq + len(entries) < min(last, after.seq + limit):
+            raise self.gap()
+        draft = self.draft_after(after.message, after.offset) if after.seq + len(entries) == last else None
+        return LogPage(entries=entries, draft=draft)
+
+    def state(self, at: int | None) -> State:
+        runs = self.path(self.head(at))
+        changes = (entry.body for run in runs for entry in self.of_kind(StateChange, run.first, run.last))
+        return fold(body for body in changes if isinstance(body, StateChange))
+
+    def summary(self, head: int | None) -> Entry | None:
+        runs = list(self.path(self.head(head)))
+        for entry in self.of_kind(Summary, 1, self.tip.last):
+            if any(run.first <= (entry.parent or ROOT) <= run.last for run in runs):
+                return entry
+        return None
 
 
 def open_turn(row: Sequence[Any]) -> OpenTurn:

@@ -14,19 +14,23 @@ from typing import Self, TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.tree import Run
+from threadkeep.conversation.state import State
+from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store import filesystem
 from threadkeep.store.caps import Caps
 from threadkeep.store.checks import check_new
-from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.filesystem import warn_if_shared
 from threadkeep.store.paging import Listing, ListQuery, Search, check_limit, hit_page
+from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
+from threadkeep.store.snapshot import NO_ENTRIES, Page, Snapshot
 from threadkeep.store.sqlite import index, search
 from threadkeep.store.sqlite.audit import SqliteAudit
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
@@ -40,14 +44,14 @@ from threadkeep.store.sqlite.writer import Transactions, Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
 from threadkeep.store.sqlite_files import SqliteFiles
-from threadkeep.store.values import Created, HitPage, Related, Statistics
+from threadkeep.store.values import Created, HitPage, LogPage, Related, Statistics
 from threadkeep.text.search import relate
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
-class SqliteStore(EmbeddedStore):
+class SqliteStore(RuledStore):
     """Conversations in one SQLite file."""
 
     files: SqliteFiles
@@ -153,6 +157,52 @@ class SqliteStore(EmbeddedStore):
         with translating_sqlite_errors(self._reader.db):
             now = self._clock()
             return self._reader.expired(now, now + 2 * lease_for, limit)
+
+    # One conversation
+
+    async def get(self, scope: Scope, conversation: str) -> Conversation:
+        return await self._read(scope, conversation, lambda log: log.conversation)
+
+    async def snapshot(self, scope: Scope, conversation: str, page: Page = NO_ENTRIES) -> Snapshot:
+        return await self._read(scope, conversation, lambda log: log.snapshot(page))
+
+    async def tree(self, scope: Scope, conversation: str) -> Tree:
+        return await self._read(scope, conversation, lambda log: log.tree)
+
+    async def entry(self, scope: Scope, conversation: str, seq: int) -> Entry:
+        return await self._read(scope, conversation, lambda log: log.entry(seq))
+
+    async def newest(
+        self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None
+    ) -> tuple[Entry, ...]:
+        check_limit(limit)
+        return await self._read(scope, conversation, lambda log: log.newest(log.head(head), limit))
+
+    async def before(self, scope: Scope, conversation: str, seq: int, *, limit: int = 20) -> tuple[Entry, ...]:
+        check_limit(limit)
+        return await self._read(scope, conversation, lambda log: log.before(seq, limit))
+
+    async def after(
+        self, scope: Scope, conversation: str, seq: int, *, limit: int = 20, head: int | None = None
+    ) -> tuple[Entry, ...]:
+        check_limit(limit)
+        return await self._read(scope, conversation, lambda log: log.after(seq, log.head(head), limit))
+
+    async def count(self, scope: Scope, conversation: str, *, head: int | None = None) -> int:
+        return await self._read(scope, conversation, lambda log: log.count(log.head(head)))
+
+    async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
+        check_limit(limit)
+        return await self._read(scope, conversation, lambda log: log.log(after, limit))
+
+    async def state(self, scope: Scope, conversation: str, *, at: int | None = None) -> State:
+        return await self._read(scope, conversation, lambda log: log.state(at))
+
+    async def summary(self, scope: Scope, conversation: str, *, head: int | None = None) -> Entry | None:
+        return await self._read(scope, conversation, lambda log: log.summary(head))
+
+    async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
+        return await self._read(scope, conversation, lambda log: log.turns)
 
     # Across conversations
 

@@ -6,29 +6,36 @@ from typing import Any
 
 import pytest
 
-from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.errors import StoreCorrupt, UnknownRole
-from threadkeep.store.files.view import Importer, ViewMessage, parse, read, render
-from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.record import Opening, Record
-from threadkeep.testing.samples import answered, asked
+from threadkeep.errors import ContentTooLarge, StoreCorrupt, UnknownRole
+from threadkeep.store.base import MAX_BYTES
+from threadkeep.store.files.view import Taken, ViewMessage, begun, parse, read, render, taken
+from threadkeep.store.record import Tip
+from threadkeep.store.sqlite.memory import MemoryStore
+from threadkeep.store.values import Append
+from threadkeep.testing.clock import FakeClock
+from threadkeep.testing.samples import answered, asked, new, returned, texts_of
 
 NOW = datetime(2025, 1, 1, 12, 0, tzinfo=UTC)
 LATER = datetime(2025, 1, 1, 12, 0, 5, 250000, tzinfo=UTC)
 
 
-def _ledger(*bodies: Message) -> Ledger:
-    opening = Opening(tenant="local", user="local", id="c", mark="m", new=NewConversation())
-    ledger = Ledger(Record(at=NOW, opening=opening))
-    for body in bodies:
-        ledger.apply(Record(at=LATER, bodies=(body,)))
-    return ledger
+def _render(*bodies: Message) -> bytes:
+    entries = [
+        Entry(conversation="c", seq=seq, parent=seq - 1 or None, created_at=LATER, body=body)
+        for seq, body in enumerate(bodies, 1)
+    ]
+    updated = LATER if bodies else NOW
+    conversation = Conversation(scope=LOCAL, id="c", version=1, created_at=NOW, updated_at=updated, entries=len(bodies))
+    return render(conversation, entries)
 
 
 def test_a_view_has_exactly_the_fields_that_other_programs_know() -> None:
-    data = render(_ledger(asked('say "hi" 日本語\n\x00\\'), answered("hi")))
+    data = _render(asked('say "hi" 日本語\n\x00\\'), answered("hi"))
     document = {
         "session_id": "c",
         "created_at": "2025-01-01T12:00:00Z",
@@ -42,14 +49,14 @@ def test_a_view_has_exactly_the_fields_that_other_programs_know() -> None:
 
 
 def test_the_view_of_an_empty_conversation_has_no_messages() -> None:
-    document = json.loads(render(_ledger()))
+    document = json.loads(_render())
     assert (document["messages"], document["updated_at"]) == ([], "2025-01-01T12:00:00Z")
 
 
 def test_calls_and_results_of_tools_are_left_out() -> None:
     call = Message(role=Role.ASSISTANT, tool_calls=(ToolCall(id="1", name="n"),))
     result = Message(role=Role.TOOL, content="42", tool_result=ToolResult(tool_call_id="1"))
-    document = json.loads(render(_ledger(asked("q"), call, result, answered("a"))))
+    document = json.loads(_render(asked("q"), call, result, answered("a")))
     assert [message["content"] for message in document["messages"]] == ["q", "a"]
 
 
@@ -124,43 +131,60 @@ def test_a_byte_order_mark_is_forgiven() -> None:
 # What another program changed
 
 
-def _changed(ledger: Ledger, *texts: str) -> list[str]:
-    """Apply what a document with these texts changes, and return the contents of the branch then."""
+async def _store(*bodies: Message) -> MemoryStore:
+    store = MemoryStore(FakeClock(), new_id, MAX_BYTES)
+    await new(store, LOCAL, name="c")
+    if bodies:
+        await store.append(LOCAL, "c", Append(bodies=bodies))
+    return store
+
+
+async def _changed(store: MemoryStore, *texts: str) -> list[str]:
+    """Take in what a document with these texts changes, and return the contents of the branch then."""
     messages = [
         {"role": "assistant" if at % 2 else "user", "content": text, "timestamp": "2025-02-02T00:00:00Z"}
         for at, text in enumerate(texts)
     ]
-    document = _read({"messages": messages})
-    for record in Importer(LATER, 1000).change(ledger, document, "digest"):
-        ledger.apply(record)
-    return [entry.body.content for entry in ledger.after(0, ledger.tip.head, 1000) if isinstance(entry.body, Message)]
+    added = await store._read(LOCAL, "c", lambda log: taken(log, _read({"messages": messages}), None))
+
+    def work() -> None:
+        end = store._log.end(LOCAL, "c")
+        if rows := added.rows(1000):
+            store._log.commit(end, added.record(LATER, end.version, end.log.follower), rows)
+
+    await store.writer.run(work)
+    return texts_of(await store.newest(LOCAL, "c"))
 
 
 @pytest.mark.parametrize(
     "texts", [("one", "two", "three", "four"), ("one", "another"), ("another",), ("one",), (), ("one", "two")]
 )
-def test_the_branch_becomes_what_the_document_says_and_nothing_is_lost(texts: tuple[str, ...]) -> None:
-    ledger = _ledger(asked("one"), answered("two"))
-    before = list(ledger.entries)
-    assert _changed(ledger, *texts) == list(texts)
-    assert ledger.entries[:2] == before
-    assert ledger.view == "digest"
+async def test_the_branch_becomes_what_the_document_says_and_nothing_is_lost(texts: tuple[str, ...]) -> None:
+    store = await _store(asked("one"), answered("two"))
+    before = await store.newest(LOCAL, "c")
+    assert await _changed(store, *texts) == list(texts)
+    assert await store.newest(LOCAL, "c", head=2) == before
 
 
-def test_new_messages_continue_the_head_behind_entries_that_a_view_does_not_show() -> None:
-    result = Message(role=Role.TOOL, content="42", tool_result=ToolResult(tool_call_id="1"))
-    ledger = _ledger(asked("one"), answered("two"), result)
-    assert _changed(ledger, "one", "two", "three") == ["one", "two", "42", "three"]
-    assert ledger.jumps == []
+async def test_new_messages_continue_the_head_behind_entries_that_a_view_does_not_show() -> None:
+    call = Message(role=Role.ASSISTANT, content="two", tool_calls=(ToolCall(id="call-1", name="n"),))
+    store = await _store(asked("one"), call, returned("42"))
+    assert await _changed(store, "one", "two", "three") == ["one", "two", "42", "three"]
+    assert (await store.tree(LOCAL, "c")).jumps == ()
 
 
-def test_imported_messages_keep_their_times() -> None:
-    document = _read(
-        {"created_at": "2020-01-01", "messages": [{"role": "user", "content": "x", "timestamp": "2021-01-01"}]}
-    )
-    records = Importer(NOW, 1000).conversation(LOCAL, "old", document, "digest")
-    ledger = Ledger(records[0])
-    for record in records[1:]:
-        ledger.apply(record)
-    assert (ledger.created_at.year, ledger.entries[0].created_at.year, ledger.updated_at.year) == (2020, 2021, 2021)
-    assert ledger.scope == LOCAL
+async def test_messages_that_are_taken_in_keep_their_times() -> None:
+    store = await _store()
+    await _changed(store, "one")
+    assert (await store.entry(LOCAL, "c", 1)).created_at == datetime(2025, 2, 2, tzinfo=UTC)
+
+
+def test_a_conversation_of_another_program_is_called_by_the_first_words_that_were_asked() -> None:
+    said = [{"role": "assistant", "content": "Hi!"}, {"role": "user", "content": "phones under 500?"}]
+    assert begun(_read({"messages": said})).title == "Phones under 500?"
+
+
+def test_a_message_that_is_too_large_is_named() -> None:
+    messages = [ViewMessage(Role.USER, text, NOW) for text in ("short", "x" * 101)]
+    with pytest.raises(ContentTooLarge, match="new message 2"):
+        Taken(Tip(), None, messages).rows(100)

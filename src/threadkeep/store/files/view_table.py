@@ -1,0 +1,134 @@
+"""The tables of views in the database of a folder: which file is known of each conversation, and which are behind."""
+
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from threadkeep.conversation.scope import Scope
+from threadkeep.store.codec import decode_id, encode_id
+from threadkeep.store.filesystem import Signature
+from threadkeep.store.sqlite.pair import commit
+from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
+
+_VIEW = (
+    "SELECT t.name, u.name, coalesce(c.id, c.deleted_id), c.id IS NULL, v.conversation, "
+    "v.number, v.changed, v.shown, v.head, v.digest, v.inode, v.size, v.modified "
+    "FROM view v JOIN conversation c ON c.key = v.conversation "
+    "JOIN tenant t ON t.key = c.tenant JOIN user u ON u.key = c.user"
+)
+_NAMED = "c.tenant = (SELECT key FROM tenant WHERE name = ?) AND c.id = ?"
+_QUIET = (
+    "NOT EXISTS (SELECT 1 FROM turn n WHERE n.tenant = c.tenant AND n.conversation = c.key AND n.state = 'running')"
+)
+"""A view is not written in the middle of a turn."""
+
+
+class KnownView(NamedTuple):
+    """What is known of the view of one conversation."""
+
+    scope: Scope
+    id: str
+    is_deleted: bool
+    key: int
+    number: int
+    changed: int
+    shown: int
+    head: int
+    digest: bytes | None
+    signature: Signature | None
+
+
+def make_tables(database: Database) -> None:
+    """Make the tables that are missing."""
+    sql = files("threadkeep.store.files").joinpath("views.sql").read_text(encoding="utf-8")
+    with translating_sqlite_errors(database):
+        if database.value("SELECT 1 FROM sqlite_schema WHERE name = 'view_of_entry'"):
+            return
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            database.execute(sql)
+            commit(database)
+        finally:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+
+
+def signature_of(database: Database, tenant: str, conversation: str) -> Signature | None:
+    """Return the signature of the file as it is known; none if there is no conversation, or no known file."""
+    sql = f"SELECT v.inode, v.size, v.modified FROM conversation c JOIN view v ON v.conversation = c.key WHERE {_NAMED}"
+    return _signature(database.row(sql, (tenant, encode_id(conversation))) or (None,))
+
+
+def signatures(database: Database, tenant: str) -> dict[str, Signature | None]:
+    """Return the conversations of a tenant, and the signatures of their files."""
+    sql = (
+        "SELECT c.id, v.inode, v.size, v.modified FROM conversation c JOIN view v ON v.conversation = c.key "
+        "WHERE c.tenant = (SELECT key FROM tenant WHERE name = ?) AND c.id IS NOT NULL"
+    )
+    return {decode_id(id): _signature(columns) for id, *columns in database.execute(sql, (tenant,))}
+
+
+def find(database: Database, tenant: str, conversation: str) -> KnownView | None:
+    row = database.row(f"{_VIEW} WHERE {_NAMED}", (tenant, encode_id(conversation)))
+    return None if row is None else _known(row)
+
+
+def behind(database: Database, after: int, limit: int) -> list[KnownView]:
+    """Return views that must be written, or removed with their conversations, in the order of their keys."""
+    sql = (
+        f"{_VIEW} WHERE v.changed <> v.shown AND v.conversation > ? AND {_QUIET} "
+        "AND coalesce(c.id, c.deleted_id) IS NOT NULL ORDER BY v.conversation LIMIT ?"
+    )
+    return [_known(row) for row in database.rows(sql, (after, limit))]
+
+
+def add_digest(database: Database, view: KnownView, digest: bytes) -> None:
+    """Note that a file with these bytes is about to be one of ours."""
+    database.execute("INSERT OR IGNORE INTO view_digest VALUES (?, ?)", (view.number, digest))
+
+
+def has_digest(database: Database, view: KnownView, digest: bytes) -> bool:
+    found = database.value("SELECT 1 FROM view_digest WHERE number = ? AND digest = ?", (view.number, digest))
+    return found is not None
+
+
+def note_file(database: Database, view: KnownView, file: Signature | None, digest: bytes | None) -> None:
+    """Note which file there is now."""
+    database.execute(
+        "UPDATE view SET digest = ?, inode = ?, size = ?, modified = ? WHERE conversation = ? AND number = ?",
+        (digest, *(file or (None, None, None)), view.key, view.number),
+    )
+
+
+def note_shown(database: Database, view: KnownView, changed: int, head: int) -> None:
+    """Note what the file shows."""
+    database.execute(
+        "UPDATE view SET shown = ?, head = ? WHERE conversation = ? AND number = ?",
+        (changed, head, view.key, view.number),
+    )
+
+
+def note_change(database: Database, view: KnownView) -> None:
+    """Note that the file must be written anew."""
+    database.execute("UPDATE view SET changed = changed + 1 WHERE number = ?", (view.number,))
+
+
+def forget_purged(database: Database) -> None:
+    """Forget the views of conversations that are gone."""
+    database.execute("DELETE FROM view WHERE conversation NOT IN (SELECT key FROM conversation)")
+    database.execute("DELETE FROM view_digest WHERE number NOT IN (SELECT number FROM view)")
+
+
+def numbers(database: Database) -> set[int]:
+    return {number for (number,) in database.rows("SELECT number FROM view")}
+
+
+def _known(row: Sequence[Any]) -> KnownView:
+    tenant, user, id, is_deleted, *known = row[:-3]
+    # Of whom nothing else is stored, the name is no id.
+    scope = Scope.trusted(tenant=tenant, user=user)
+    return KnownView._make((scope, decode_id(id), bool(is_deleted), *known, _signature(row[-3:])))
+
+
+def _signature(columns: Sequence[Any]) -> Signature | None:
+    return None if columns[0] is None else Signature(*columns)
