@@ -42,9 +42,12 @@ COMMANDS = {
     "config": "show every setting and where it came from",
     "doctor": "check store, model, tool servers and port",
 }
-MODULES = {"keys": "api_keys", "logins": "api_keys", "hold": "retention"} | dict.fromkeys(
-    ("export", "import", "copy", "backup", "restore"), "transfer"
-)
+MODULES = {
+    **dict.fromkeys(("keys", "logins"), "api_keys"),
+    **dict.fromkeys(("hold", "erase"), "retention"),
+    **dict.fromkeys(("export", "import", "copy", "backup", "restore"), "transfer"),
+    "search": "list",
+}
 """The modules of commands that are not in the module of their name."""
 AROUND = {"chat", "index"}
 """Commands whose modules are in packages around the core."""

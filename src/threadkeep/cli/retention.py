@@ -1,7 +1,8 @@
 """`threadkeep retention`: do what the rules of retention say, or show what they would do, now or at another time.
 
 `threadkeep hold`: keep conversations, users and tenants from being deleted, whatever the rules say. What is due is
-decided in `threadkeep.retention`.
+decided in `threadkeep.retention`. `threadkeep erase`: erase a person and all that is stored about them, and print the
+signed receipt.
 """
 
 import argparse
@@ -10,10 +11,11 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime
 
-from threadkeep.cli.opening import new_action, opened
+from threadkeep.assistants import found_assistants
+from threadkeep.cli.opening import add_store_flag, add_tenant_flag, audit_key, checked_settings, new_action, opened
 from threadkeep.conversation.clock import moment_of, moment_text, utc_now
 from threadkeep.conversation.ids import check_id
-from threadkeep.conversation.scope import LOCAL
+from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversations import Conversations
 from threadkeep.errors import HoldNotFound, InvalidValue
 from threadkeep.retention.holds import Hold
@@ -136,3 +138,29 @@ def _show(arguments: argparse.Namespace, names: Sequence[str], rows: Sequence[Se
     widths = [max(len(row[column]) for row in texts) for column in range(len(names))]
     for row in texts:
         print("  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip())
+
+
+def add_erase_arguments(parser: argparse.ArgumentParser) -> None:
+    add_tenant_flag(parser, "where the person is")
+    parser.add_argument("--user", required=True, help="who is erased")
+    parser.add_argument("--yes", action="store_true", help="do it; without this, tell what would go")
+    add_store_flag(parser)
+
+
+async def run_erase(arguments: argparse.Namespace) -> int:
+    """Erase, or without confirmation show what would be erased and return 1, because nothing was done."""
+    scope, settings = Scope(tenant=arguments.tenant, user=arguments.user), checked_settings(arguments.store)
+    async with opened(arguments.store, assistants=found_assistants(settings)) as conversations:
+        await known_tenants(conversations, scope.tenant)
+        erasure = conversations.admin.erasure
+        if not arguments.yes:
+            stored, files, keys = await erasure.preview(scope)
+            print(
+                f"{scope.tenant}, {scope.user}: {stored.conversations} conversation(s) with {stored.entries} entries, "
+                f"those deleted and kept aside, {files} file(s) and {keys} API key(s) would be erased for good. "
+                "To do it, add --yes.",
+                file=sys.stderr,
+            )
+            return 1
+        print((await erasure.erase(scope, audit_key(settings))).model_dump_json(indent=2))
+    return 0

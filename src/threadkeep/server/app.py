@@ -34,20 +34,18 @@ from threadkeep.server.negotiation import HeadRequests
 from threadkeep.server.page import PageFiles, page_routes, unknown_page
 from threadkeep.server.problems import DESCRIBED, answer_with_problems
 from threadkeep.server.routes.about import about_routes
-from threadkeep.server.routes.admin import admin_routes
-from threadkeep.server.routes.api_keys import api_key_routes
+from threadkeep.server.routes.admin import admin_routes, user_routes
+from threadkeep.server.routes.api_keys import api_key_routes, login_routes
 from threadkeep.server.routes.audit import audit_routes
 from threadkeep.server.routes.conversations import conversation_routes
 from threadkeep.server.routes.events import event_routes
 from threadkeep.server.routes.export import export_routes
 from threadkeep.server.routes.files import file_routes
-from threadkeep.server.routes.login import login_routes
 from threadkeep.server.routes.messages import message_routes
 from threadkeep.server.routes.retention import retention_routes
 from threadkeep.server.routes.search import search_routes
 from threadkeep.server.routes.shares import share_routes
 from threadkeep.server.routes.transfer import transfer_routes
-from threadkeep.server.routes.users import user_routes
 from threadkeep.settings import Settings
 from threadkeep.store.values import Outage
 

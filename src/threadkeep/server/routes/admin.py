@@ -1,12 +1,20 @@
-"""For administrators, of their own tenant: whose conversations there are, what is in one, and how much is stored."""
+"""For administrators, of their own tenant: whose conversations there are, what is in one, how much is stored. And
+erasing a person with all that is stored about them, which people may do themselves.
+"""
 
 from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
+from pydantic import SecretStr
 
+from threadkeep.conversation.api_key import KeyRole
+from threadkeep.conversation.ids import Id
+from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
-from threadkeep.server.identity.guards import Admin
+from threadkeep.errors import NotAllowed
+from threadkeep.retention.erasure import Receipt
+from threadkeep.server.identity.guards import Admin, Who
 from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.requests import ConversationId
 from threadkeep.server.responses import ListedConversation, Shown, WholeConversation
@@ -90,3 +98,16 @@ async def _usage(conversations: Conversations, tenant: str, user: str | None) ->
     counted = await conversations.admin.statistics(tenant, user=user)
     files, file_bytes = await conversations.admin.file_usage(tenant, user=user)
     return ShownUsage(user=user, **asdict(counted), files=files, file_bytes=file_bytes)
+
+
+def user_routes(conversations: Conversations, audit_key: SecretStr | None) -> APIRouter:
+    router = APIRouter(prefix="/v1/users", tags=["administration"])
+    key = audit_key.get_secret_value().encode() if audit_key else None
+
+    @router.delete("/{user}", summary="Erase a person of the tenant: conversations, those kept aside, keys and logins")
+    async def erase(who: Who, user: Id) -> Receipt:
+        if who.role is not KeyRole.ADMIN and user != who.scope.user:
+            raise NotAllowed("Only an administrator may erase somebody else.")
+        return await conversations.admin.erasure.erase(Scope(tenant=who.scope.tenant, user=user), key)
+
+    return router

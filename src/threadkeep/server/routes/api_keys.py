@@ -1,16 +1,22 @@
-"""For administrators, of their own tenant: the API keys that let people and programs in. A secret is shown once."""
+"""What lets people and programs in: API keys, which administrators make for their own tenant and whose secrets are
+shown once; and signing in and out for the page, a key for a login that the browser keeps.
+"""
 
 from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
+from pydantic import Field
 
-from threadkeep.conversation.api_key import ApiKey, KeyRole
+from threadkeep.conversation.api_key import ApiKey, KeyRole, Login
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import Moment
 from threadkeep.conversations import Conversations
-from threadkeep.server.identity.guards import Admin
-from threadkeep.server.requests import Body, Lasts
+from threadkeep.errors import KeyNotFound
+from threadkeep.server.identity.api_keys import ApiKeyGuard, set_login_cookie
+from threadkeep.server.identity.guards import Admin, Who
+from threadkeep.server.limits import within_rate
+from threadkeep.server.requests import Body, Lasts, SentText
 from threadkeep.server.responses import Shown
 
 
@@ -71,3 +77,81 @@ def api_key_routes(conversations: Conversations) -> APIRouter:
         await admin.revoke_key(key, who.scope.tenant)
 
     return router
+
+
+class LoginBody(Body):
+    """A key."""
+
+    key: SentText = Field(min_length=1, max_length=200, examples=["tk_..."])
+
+
+class ShownLogin(Shown):
+    """A browser that is signed in. `device` is what it says of itself; `is_this` is whether it asks."""
+
+    id: str
+    user: str
+    device: str
+    created_at: Moment
+    idle_until: Moment
+    ends_at: Moment
+    is_this: bool
+
+
+class LoginList(Shown):
+    """Logins, oldest first."""
+
+    data: list[ShownLogin]
+
+
+def login_routes(guard: ApiKeyGuard, conversations: Conversations) -> APIRouter:
+    router, counted = APIRouter(prefix="/v1", tags=["signing in"]), [Depends(within_rate)]
+    keyring = conversations.admin.keyring
+
+    @router.post("/login", status_code=204, response_class=Response, summary="Sign in: a key for a cookie")
+    async def log_in(body: LoginBody, request: Request, response: Response) -> None:
+        secret, login = await guard.log_in(request, body.key)
+        set_login_cookie(request, response, secret, (login.ends_at - login.created_at).total_seconds())
+
+    @router.post("/logout", status_code=204, response_class=Response, summary="Sign out, and end the login")
+    async def log_out(request: Request, response: Response) -> None:
+        await guard.log_out(request)
+        set_login_cookie(request, response, "", 0)
+        response.headers["Clear-Site-Data"] = '"cache"'  # files that were looked at are somebody's, too
+
+    @router.get("/logins", dependencies=counted, summary="Where you are signed in")
+    async def logins(who: Who) -> LoginList:
+        return _list(who, await keyring.logins(who.scope.tenant, who.scope.user))
+
+    @router.get("/admin/logins", dependencies=counted, summary="Where the users of the tenant are signed in")
+    async def tenant_logins(who: Admin) -> LoginList:
+        await conversations.admin.record(who.scope.tenant, "logins.listed", f"tenant:{who.scope.tenant}")
+        return _list(who, await keyring.logins(who.scope.tenant))
+
+    @router.delete(
+        "/logins/{login}", status_code=204, response_class=Response, dependencies=counted, summary="Sign out elsewhere"
+    )
+    async def end(who: Who, login: str) -> None:
+        user = None if who.role is KeyRole.ADMIN else who.scope.user
+        for found in await keyring.logins(who.scope.tenant, user):
+            if found.id == login:
+                return await guard.end(found)
+        raise KeyNotFound("There is no such login.")
+
+    return router
+
+
+def _list(who: Who, logins: tuple[Login, ...]) -> LoginList:
+    return LoginList(
+        data=[
+            ShownLogin(
+                id=login.id,
+                user=login.key.scope.user,
+                device=login.device,
+                created_at=login.created_at,
+                idle_until=login.idle_until,
+                ends_at=login.ends_at,
+                is_this=login.id == who.login,
+            )
+            for login in logins
+        ]
+    )
