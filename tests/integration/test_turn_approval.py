@@ -104,8 +104,8 @@ async def test_a_refusal_and_its_reason_are_told_to_the_model(processes: Process
     result = model.requests[1].messages[-1]
     assert "refused" in result.content
     assert "too much" in result.content
-    approval = await seen(chat, "conversation.updated", lambda event: "approval" in data_of(event))
-    assert data_of(approval)["approval"] == {"tool_call_id": "call_1", "approved": False, "reason": "too much"}
+    decided = data_of(await seen(chat, "call.decided"))
+    assert (decided["tool_call_id"], decided["approved"], decided["reason"]) == ("call_1", False, "too much")
 
 
 async def test_of_two_calls_only_one_needs_a_person_and_both_wait(processes: Processes) -> None:

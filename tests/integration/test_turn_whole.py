@@ -18,6 +18,7 @@ from threadkeep.tools.decorator import tool
 from threadkeep.turn.assistant import Assistant
 
 EVENT_NAMES = {
+    "turn.queued",
     "turn.started",
     "message.started",
     "text.delta",
@@ -27,6 +28,8 @@ EVENT_NAMES = {
     "state.changed",
     "message.completed",
     "conversation.updated",
+    "head.chosen",
+    "call.decided",
     "turn.completed",
     "turn.failed",
     "turn.cancelled",

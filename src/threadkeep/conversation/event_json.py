@@ -64,10 +64,9 @@ def to_json(what: Happening) -> Named:
             said = what.update.model_dump(mode="json", exclude={"kind", "shares"}, exclude_none=True)
             return "conversation.updated", {**said, "seq": what.seq}
         case HeadChosen():
-            return "conversation.updated", {"head": what.head, "seq": what.seq}
+            return "head.chosen", {"head": what.head, "seq": what.seq}
         case CallDecided():
-            approval = what.approval.model_dump(mode="json", exclude={"kind"})
-            return "conversation.updated", {"approval": approval, "seq": what.seq}
+            return "call.decided", {**what.approval.model_dump(mode="json", exclude={"kind"}), "seq": what.seq}
         case ReadersCounted():
             return "presence", {"readers": what.readers}
         case SpoolChanged():
@@ -81,7 +80,7 @@ def to_json(what: Happening) -> Named:
 def _turn(what: TurnQueued | TurnStarted | TurnWaiting | TurnEnded) -> Named:
     data: dict[str, Any] = {"turn": what.turn, "seq": what.seq}
     if isinstance(what, TurnQueued):
-        return "conversation.updated", {**data, "queued": message_json(what.message) if what.message else None}
+        return "turn.queued", {**data, "message": message_json(what.message) if what.message else None}
     if what.detail is not None:
         data["detail"] = what.detail
     match what:

@@ -235,7 +235,7 @@ export class OpenConversation {
     const state = turns[data.turn];
     if (name === "message.completed" && data.message.role === "user")
       this.#match(data.seq, data.turn, data.message.content);
-    else if (name === "conversation.updated" && data.queued) this.#match(data.seq, data.turn, data.queued.content);
+    else if (name === "turn.queued" && data.message) this.#match(data.seq, data.turn, data.message.content);
     else if (name === "turn.waiting") announce(t("toldApproval"));
     else if (name === "turn.retrying") announce(t("toldRetrying"));
     else if (name === "turn.started" && state !== "running") {
@@ -352,7 +352,7 @@ export class OpenConversation {
     try {
       const body = { tool_call_id: call.id, approved, ...(reason ? { reason } : {}) };
       await post(conversationPath(this.id, "/approve"), body, { key: newKey() });
-      this.#change("call.decided", { call: call.id, approved });
+      this.#change("call.decided", { tool_call_id: call.id, approved });
     } catch (error) {
       complain(error);
     }

@@ -79,13 +79,21 @@ const CHANGES = {
   "tool.result": (state, data) => ({ lastResult: data.seq, ...placed(state, resultOf(data)) }),
   "block.added": (state, { block }) => ({ messages: withBlock(state.messages, state.lastResult, block) }),
   "state.changed": gathered,
-  "conversation.updated": updated,
+  "conversation.updated": ({ about }, { seq: _, ...fields }) => ({ about: about && { ...about, ...fields } }),
+  "head.chosen": (state, { head }) => ({
+    head: head ?? ROOT,
+    hasMoved: state.hasMoved || (isCurrent(state) && (head ?? ROOT) !== state.branch),
+  }),
+  "call.decided": ({ approvals }, { tool_call_id: call, approved }) => ({
+    approvals: { ...approvals, [call]: approved },
+  }),
   "conversation.spooled": (_, { spooled }) => ({ spooled }),
   presence: ({ catchingUp, news }, { readers }) => ({
     readers,
     catchingUp: null,
     news: catchingUp === null ? news : newsOf(catchingUp),
   }),
+  "turn.queued": waitingInLine,
   "turn.started": (state, { turn }) => ({ ...withTurn(state, turn, "running"), failure: null, note: null }),
   "turn.retrying": (_, { turn, attempt, attempts, seconds, code }, at = 0) => ({
     retry: { turn, attempt, attempts, code, until: at + seconds * 1000 },
@@ -126,7 +134,6 @@ const CHANGES = {
   "branch.chosen": (_, { head }) => ({ head }),
   "branch.kept": () => ({ hasMoved: false }),
   "branch.left": (_, { head }) => ({ head, hasMoved: true }),
-  "call.decided": (state, { call, approved }) => ({ approvals: { ...state.approvals, [call]: approved } }),
   "target.reached": () => ({ target: null }),
 };
 
@@ -182,20 +189,14 @@ function gathered(state, { set, unset, whole, seq, parent }) {
   return { head, branch: seq, state: { ...Object.fromEntries(kept), ...set } };
 }
 
-function updated(state, { queued, turn, approval, head, seq: _, detail: __, ...fields }) {
-  if (queued) {
-    const waiting = arrived(state, turn);
-    const { content, parts } = queued;
-    return {
-      ...waiting,
-      turns: { ...state.turns, [turn]: "queued" },
-      queued: [...waiting.queued, { turn, content, parts }],
-    };
-  }
-  if (approval) return { approvals: { ...state.approvals, [approval.tool_call_id]: approval.approved } };
-  if (head === undefined) return { about: state.about && { ...state.about, ...fields } };
-  const hasMoved = state.hasMoved || (isCurrent(state) && (head ?? ROOT) !== state.branch);
-  return { hasMoved, head: head ?? ROOT };
+function waitingInLine(state, { turn, message }) {
+  const waiting = arrived(state, turn);
+  const item = message && { turn, content: message.content, parts: message.parts };
+  return {
+    ...waiting,
+    turns: { ...state.turns, [turn]: "queued" },
+    queued: item ? [...waiting.queued, item] : waiting.queued,
+  };
 }
 
 const withTurn = (state, turn, now) => ({

@@ -79,9 +79,9 @@ def test_every_kind_of_entry_has_its_events() -> None:
         (result, ["tool.result"]),
         (StateChange(set={"a": 1}), ["state.changed"]),
         (Summary(content="short"), []),
-        (Approval(tool_call_id="a", approved=True), ["conversation.updated"]),
+        (Approval(tool_call_id="a", approved=True), ["call.decided"]),
         (Update(status=Status.COMPLETED), ["conversation.updated"]),
-        (HeadChoice(), ["conversation.updated"]),
+        (HeadChoice(), ["head.chosen"]),
     ]
     for body, names in kinds:
         assert told(page(body), Cursor()) == names, body
@@ -90,7 +90,7 @@ def test_every_kind_of_entry_has_its_events() -> None:
 def test_every_state_of_a_turn_has_its_event() -> None:
     names = {state: told(page(TurnChange(state=state)), Cursor()) for state in TurnState}
     assert names == {
-        TurnState.QUEUED: ["conversation.updated"],
+        TurnState.QUEUED: ["turn.queued"],
         TurnState.RUNNING: ["turn.started"],
         TurnState.WAITING: ["turn.waiting"],
         TurnState.COMPLETED: ["turn.completed"],

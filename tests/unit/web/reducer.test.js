@@ -124,19 +124,25 @@ test("a failure is shown until the next turn starts or something is sent", () =>
 
 test("a queued message waits until its turn starts", () => {
   const next = { content: "Next", parts: [{ type: "image", file: "f" }] };
-  const queued = reduce(talked, event("conversation.updated", { turn: 5, seq: 5, queued: next }));
+  const queued = reduce(talked, event("turn.queued", { turn: 5, seq: 5, message: next }));
   assert.deepEqual([queued.queued, queued.turns], [[{ turn: 5, ...next }], { 5: "queued" }]);
   assert.equal(queued.arrived.has(5), true);
   const started = reduce(queued, event("turn.started", { turn: 5 }));
   assert.deepEqual([started.queued, started.turns], [[], { 5: "running" }]);
 });
 
-test("an update changes a title, a decision or the head", () => {
-  const update = (data) => reduce(talked, event("conversation.updated", { seq: 3, ...data }));
-  assert.equal(update({ title: "Greetings" }).about?.title, "Greetings");
-  assert.deepEqual(update({ approval: { tool_call_id: "t", approved: false } }).approvals, { t: false });
-  assert.deepEqual([update({ head: 1 }).head, update({ head: 1 }).hasMoved], [1, true]);
-  assert.equal(update({ head: 2 }).hasMoved, false);
+test("a title, a decision and another head have an event each", () => {
+  const told = (name, data) => reduce(talked, event(name, { seq: 3, ...data }));
+  assert.equal(told("conversation.updated", { title: "Greetings" }).about?.title, "Greetings");
+  assert.deepEqual(told("call.decided", { tool_call_id: "t", approved: false }).approvals, { t: false });
+  const moved = told("head.chosen", { head: 1 });
+  assert.deepEqual([moved.head, moved.hasMoved], [1, true]);
+  assert.equal(told("head.chosen", { head: 2 }).hasMoved, false);
+});
+
+test("a queued turn whose message nobody can read any more is queued all the same", () => {
+  const queued = reduce(talked, event("turn.queued", { turn: 5, seq: 5, message: null }));
+  assert.deepEqual([queued.queued, queued.turns], [[], { 5: "queued" }]);
 });
 
 test("what is gathered changes only with entries of the branch that is shown", () => {
@@ -181,7 +187,7 @@ test("a long conversation keeps a window of messages and knows where the rest is
 });
 
 test("a copy of what is shown reads like a page of the server", () => {
-  const queued = event("conversation.updated", { turn: 5, seq: 5, queued: { content: "Next" } });
+  const queued = event("turn.queued", { turn: 5, seq: 5, message: { content: "Next" } });
   const started = [event("turn.started", { turn: 3 }), event("message.started", { message: "m4", turn: 3 })];
   const busy = after(talked, ...started, event("text.delta", { message: "m4", text: "Well" }), queued);
   const again = reduce(EMPTY, event("page.shown", { page: copyOf(busy, "7") }));
