@@ -31,6 +31,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
 from threadkeep.store.codec import Packer
+from threadkeep.store.paging import walk
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.values import Append
 
@@ -103,7 +104,7 @@ async def measure_restore(store: Store, names: dict[int, str], report: Report) -
     took = await race(acts, rounds=30, acts=10)
 
     async def everything() -> None:
-        async for _ in store.walk(LOCAL, names[longest]):
+        async for _ in walk(store, LOCAL, names[longest]):
             pass
 
     whole = 1 / await rate(everything(), 1)

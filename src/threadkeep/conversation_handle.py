@@ -26,7 +26,7 @@ from threadkeep.errors import InvalidCursor, InvalidValue, LeaseLost
 from threadkeep.llm.base import ModelOptions
 from threadkeep.retention.holds import delete_unless_held
 from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED
-from threadkeep.store.paging import backwards, check_position, newest_messages
+from threadkeep.store.paging import backwards, check_position, newest_messages, walk
 from threadkeep.store.shares import add_share, end_shares, good_shares
 from threadkeep.store.snapshot import Page, Snapshot
 from threadkeep.store.values import Append, Begun, LogPage
@@ -293,7 +293,7 @@ class ConversationHandle:
 
     def branch(self, head: int | None = None) -> AsyncIterator[Entry]:
         """Yield the whole branch (none: the current one) as it is now, oldest first, without remarks."""
-        return self._store.walk(self.scope, self.id, head=head)
+        return walk(self._store, self.scope, self.id, head=head)
 
     async def image_uris(self, entry: Entry) -> dict[str, str]:
         """Return the images that a message shows as `data:` URIs, by the ids of their files; not large ones."""

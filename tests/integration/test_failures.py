@@ -14,6 +14,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
+from threadkeep.store.paging import walk
 from threadkeep.testing.samples import new, texts_of
 from threadkeep.testing.stores import everything
 
@@ -166,7 +167,7 @@ async def _read_everything(store: Store) -> None:
     await everything(store, LOCAL)
     await store.search(LOCAL, "message")
     for conversation in (await store.list(LOCAL)).items:
-        async for _ in store.walk(LOCAL, conversation.id):
+        async for _ in walk(store, LOCAL, conversation.id):
             pass
 
 

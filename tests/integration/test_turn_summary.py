@@ -14,6 +14,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.hosting import Hosting
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text
 from threadkeep.runtime import open_conversations
+from threadkeep.store.paging import walk
 from threadkeep.turn.after_turn import INSTRUCTIONS
 from threadkeep.turn.assistant import Assistant
 
@@ -73,5 +74,5 @@ async def test_what_fell_out_of_the_window_is_summed_up_and_told_to_the_model(co
 async def test_every_message_is_stored_with_the_tokens_that_were_counted(conversations: Conversations) -> None:
     chat = await conversations.create()
     await (await chat.send("Hello")).answer()
-    bodies = [entry.body async for entry in conversations._store.walk(LOCAL, chat.id)]
+    bodies = [entry.body async for entry in walk(conversations._store, LOCAL, chat.id)]
     assert [body.tokens for body in bodies if isinstance(body, Message)] == [7, 7]

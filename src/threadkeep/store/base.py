@@ -11,7 +11,7 @@ For all verbs:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
@@ -55,9 +55,6 @@ ROOT = 0
 MAX_LIMIT = 1000
 WALKED = 20
 """How many entries, each of which may be large, a walk through a log holds at a time, at first."""
-MOST_WALKED = 500
-WALKED_CHARACTERS = 1024 * 1024
-"""Pages of a walk grow up to so many entries, and up to so many characters if the next entries are like the last."""
 MAX_BYTES = 1024 * 1024
 
 
@@ -238,19 +235,6 @@ class Store(Telling, ABC):
         """Return how many messages the branch that ends in `head` (none: the current one) holds; `EntryNotFound` if
         `head` is no entry of a branch. It takes the same time however many messages there are."""
 
-    async def walk(self, scope: Scope, conversation: str, *, head: int | None = None) -> AsyncIterator[Entry]:
-        """Yield the whole branch as it is now, oldest first, a page at a time; an append meanwhile is not seen. Pages
-        grow while entries are small, so that a long branch takes few calls and what is held of it stays bounded."""
-        if head is None:
-            head = (await self.get(scope, conversation)).head
-        seq, limit = ROOT, WALKED
-        while head is not None and seq != head:
-            page = await self.after(scope, conversation, seq, limit=limit, head=head)
-            for entry in page:
-                yield entry
-            seq = page[-1].seq if page else head
-            limit = next_limit(limit, page)
-
     @abstractmethod
     async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
         """Return what the log holds after the cursor, entries of all branches and remarks, in order, and the text being
@@ -395,12 +379,6 @@ class Store(Telling, ABC):
     @abstractmethod
     async def tenants(self) -> tuple[str, ...]:
         """Return every tenant that may have conversations, by name."""
-
-
-def next_limit(limit: int, page: Sequence[Entry]) -> int:
-    """Return how many entries to read after a page: more while they are small, few where they are large."""
-    fitting = len(page) * WALKED_CHARACTERS // (1 + sum(map(characters, page)))
-    return max(WALKED, min(5 * limit, fitting, MOST_WALKED))
 
 
 def characters(entry: Entry) -> int:

@@ -1,6 +1,6 @@
 """Pages, the same for every backend: limits, cursors of lists and searches, ranked hits, a branch read in pages."""
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from datetime import datetime
 from itertools import islice
@@ -14,12 +14,15 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.errors import InvalidCursor, InvalidLimit
-from threadkeep.store.base import MAX_LIMIT, WALKED, Store
+from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED, Store, characters
 from threadkeep.store.codec import microseconds
 from threadkeep.store.values import EVERY, ConversationPage, Hit, HitPage, ListFilter, Order
 from threadkeep.text.query import Query, Subject, Terms
 from threadkeep.text.search import CANDIDATES, Found, rank
 
+MOST_WALKED = 500
+WALKED_CHARACTERS = 1024 * 1024
+"""Pages of a walk grow up to so many entries, and up to so many characters if the next entries are like the last."""
 LOOKED_AT = 2000
 """How many conversations, the last active first, a filtered list reads for one page."""
 FIRST_PAGE = (2**62, 2**62)
@@ -199,6 +202,27 @@ def check_limit(limit: object) -> int:
 def check_position(seq: int, last: int) -> None:
     if not 0 <= seq <= last:
         raise InvalidCursor
+
+
+async def walk(store: Store, scope: Scope, conversation: str, *, head: int | None = None) -> AsyncIterator[Entry]:
+    """Yield the whole branch that ends in `head` (none: the current one) as it is now, oldest first, a page at a time;
+    an append meanwhile is not seen. Pages grow while entries are small, so that a long branch takes few calls and what
+    is held of it stays bounded."""
+    if head is None:
+        head = (await store.get(scope, conversation)).head
+    seq, limit = ROOT, WALKED
+    while head is not None and seq != head:
+        page = await store.after(scope, conversation, seq, limit=limit, head=head)
+        for entry in page:
+            yield entry
+        seq = page[-1].seq if page else head
+        limit = next_limit(limit, page)
+
+
+def next_limit(limit: int, page: Sequence[Entry]) -> int:
+    """Return how many entries to read after a page: more while they are small, few where they are large."""
+    fitting = len(page) * WALKED_CHARACTERS // (1 + sum(map(characters, page)))
+    return max(WALKED, min(5 * limit, fitting, MOST_WALKED))
 
 
 async def backwards(

@@ -15,7 +15,8 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import ConversationNotFound
-from threadkeep.store.base import WALKED, Store, next_limit
+from threadkeep.store.base import WALKED, Store
+from threadkeep.store.paging import next_limit
 from threadkeep.store.values import ConversationPage
 from threadkeep.transfer.portable import Header
 

@@ -17,6 +17,7 @@ from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import FACTS, PAGE, PRUNED, USER, Act, Wanted
 from threadkeep.store.base import Store
 from threadkeep.store.file_tables import attached_files
+from threadkeep.store.paging import walk
 from threadkeep.text.markdown import NO_IMAGES
 from threadkeep.transfer.archive import FILES, ArchiveWriter, Sink
 from threadkeep.transfer.exporter import Selection, log_of, pages_of, select
@@ -115,7 +116,7 @@ async def branch_text(
 ) -> AsyncIterator[str]:
     """Yield the current branch of a conversation as a writer shows it."""
     yield writer.begin()
-    async for entry in store.walk(conversation.scope, conversation.id):
+    async for entry in walk(store, conversation.scope, conversation.id):
         if text := writer.write(entry, await image_uris(files, conversation.scope, entry)):
             yield text
     yield writer.end()
@@ -178,7 +179,7 @@ async def finetune_lines(store: Store, selection: Selection, progress: Progress)
         messages = [{"role": "system", "content": conversation.system}] if conversation.system else []
         messages += [
             _finetuned(entry.body)
-            async for entry in store.walk(conversation.scope, conversation.id)
+            async for entry in walk(store, conversation.scope, conversation.id)
             if isinstance(entry.body, Message)
         ]
         if any(message["role"] == "assistant" for message in messages):

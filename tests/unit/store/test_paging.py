@@ -1,19 +1,23 @@
-"""A branch read back from its end: as many messages as were asked for, whatever stands between them."""
+"""A branch read back from its end, as many messages as were asked for; a walk through it in few calls, of which little
+is held at a time."""
 
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import StateChange
 from threadkeep.errors import InvalidLimit
 from threadkeep.runtime import open_store
 from threadkeep.store.base import WALKED, Store
-from threadkeep.store.paging import backwards, newest_messages
+from threadkeep.store.paging import WALKED_CHARACTERS, backwards, newest_messages, walk
 from threadkeep.store.sqlite import index
 from threadkeep.store.values import Append, ListFilter
+from threadkeep.testing.samples import ADA, new, say
 
 CHANGES = WALKED + 5
 MESSAGES = 4
@@ -77,3 +81,38 @@ async def check_short_pages(store: Store) -> None:
         pages.append([item.id for item in page.items])
         after = page.next
     assert pages == [[], [], ["c1", "c0"]]
+
+
+@pytest_asyncio.fixture
+async def store() -> Store:
+    """A store in memory."""
+    return await open_store("memory:")
+
+
+@pytest.fixture
+def pages(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many entries each call of a walk asks for."""
+    asked: list[int] = []
+    after = store.after
+
+    async def noted(*arguments: object, limit: int, **options: object) -> tuple[Entry, ...]:
+        asked.append(limit)
+        return await after(*arguments, limit=limit, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "after", noted)
+    return asked
+
+
+async def test_the_pages_of_a_walk_grow_while_entries_are_small(store: Store, pages: list[int]) -> None:
+    name = await new(store)
+    for _ in range(12):
+        await say(store, name, *["hello"] * 100)
+    assert len([entry async for entry in walk(store, ADA, name)]) == 1200
+    assert pages == [20, 100, 500, 500, 500]
+
+
+async def test_the_pages_of_a_walk_stay_small_where_entries_are_large(store: Store, pages: list[int]) -> None:
+    name = await new(store)
+    await say(store, name, *["x" * (WALKED_CHARACTERS // 30)] * 100)
+    assert len([entry async for entry in walk(store, ADA, name)]) == 100
+    assert pages == [20, 30, 30, 30]

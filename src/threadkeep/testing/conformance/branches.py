@@ -6,6 +6,7 @@ from threadkeep.conversation.conversation import Branch
 from threadkeep.conversation.entry import HeadChoice, Summary
 from threadkeep.errors import EntryNotFound, StaleVersion
 from threadkeep.store.base import ROOT, Store
+from threadkeep.store.paging import walk
 from threadkeep.store.values import Append
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, asked, new, say, texts_of
@@ -57,7 +58,7 @@ class TestBranches:
         name = await new(store)
         assert (await store.tree(ADA, name)).branches() == ()
         assert await store.newest(ADA, name) == ()
-        assert [entry async for entry in store.walk(ADA, name)] == []
+        assert [entry async for entry in walk(store, ADA, name)] == []
 
     async def test_a_branch_copies_nothing(self, store: Store) -> None:
         name = await new(store, ADA, *(f"message number {number}" for number in range(200)))
@@ -127,7 +128,7 @@ class TestBranches:
         before = await store.get(ADA, name)
         await store.newest(ADA, name, head=4)
         await store.after(ADA, name, 1, head=6)
-        assert [entry.seq async for entry in store.walk(ADA, name, head=4)] == [1, 2, 3, 4]
+        assert [entry.seq async for entry in walk(store, ADA, name, head=4)] == [1, 2, 3, 4]
         assert await store.get(ADA, name) == before
 
     async def test_a_remark_between_two_messages_makes_no_branch(self, store: Store) -> None:

@@ -5,6 +5,7 @@ import pytest
 from threadkeep.conversation.entry import Summary, Update
 from threadkeep.errors import EntryNotFound
 from threadkeep.store.base import ROOT, Store
+from threadkeep.store.paging import walk
 from threadkeep.store.values import Append
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, asked, new, say, texts_of
@@ -82,14 +83,14 @@ class TestPages:
         name = await new(store)
         for start in range(0, 1100, 100):
             await say(store, name, *(str(number) for number in range(start, start + 100)))
-        walk = aiter(store.walk(ADA, name))
-        seen = [await anext(walk)]
+        walking = aiter(walk(store, ADA, name))
+        seen = [await anext(walking)]
         await say(store, name, "too late")
         await say(store, name, "another branch", parent=1)
-        seen += [entry async for entry in walk]
+        seen += [entry async for entry in walking]
         assert texts_of(tuple(seen)) == [str(number) for number in range(1100)]
 
     async def test_walking_another_branch_yields_that_one(self, store: Store) -> None:
         name = await _with_remarks(store)
-        assert [entry.seq async for entry in store.walk(ADA, name, head=6)] == [1, 2, 5, 6]
-        assert [entry.seq async for entry in store.walk(ADA, name)] == [1, 2, 4, 8, 9]
+        assert [entry.seq async for entry in walk(store, ADA, name, head=6)] == [1, 2, 5, 6]
+        assert [entry.seq async for entry in walk(store, ADA, name)] == [1, 2, 4, 8, 9]

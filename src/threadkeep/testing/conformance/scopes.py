@@ -9,6 +9,7 @@ from threadkeep.conversation.entry import Update
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import ConversationNotFound
 from threadkeep.store.base import Store
+from threadkeep.store.paging import walk
 from threadkeep.store.values import Append, Begin
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, EVE, MINUTE, asked, key, new, run, say
@@ -27,7 +28,7 @@ VERBS: tuple[Callable[[Store, Scope, str], Awaitable[object]], ...] = (
     lambda store, scope, name: store.before(scope, name, 2),
     lambda store, scope, name: store.after(scope, name, 1),
     lambda store, scope, name: store.count(scope, name),
-    lambda store, scope, name: anext(aiter(store.walk(scope, name))),
+    lambda store, scope, name: anext(aiter(walk(store, scope, name))),
     lambda store, scope, name: store.log(scope, name, Cursor()),
     lambda store, scope, name: store.state(scope, name),
     lambda store, scope, name: store.summary(scope, name),

@@ -15,6 +15,7 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt, StoreError
 from threadkeep.store.base import MAX_BYTES
+from threadkeep.store.paging import walk
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
@@ -53,8 +54,8 @@ async def _seen(path: Path, clock: FakeClock) -> list[Any]:
         seen: list[Any] = [await everything(store, LOCAL)]
         for number in range(3):
             name = f"c{number}"
-            seen.append([entry async for entry in store.walk(LOCAL, name)])
-            seen.append([entry async for entry in store.walk(LOCAL, name, head=12)])
+            seen.append([entry async for entry in walk(store, LOCAL, name)])
+            seen.append([entry async for entry in walk(store, LOCAL, name, head=12)])
             seen.append((await store.log(LOCAL, name, Cursor())).draft)
             again = Append(bodies=(asked("x"),), key=key(f"k{number}"))
             seen.append(await store.append(LOCAL, name, again))
