@@ -63,7 +63,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Alone:
     return Alone(tmp_path_factory.mktemp("alone"))
 
 
-@pytest.mark.parametrize("ring", ["assistants", "importers", "integrations", "protocols", "retrieval"])
+@pytest.mark.parametrize("ring", ["assistants", "importers", "integrations", "protocols", "retrieval", "terminal"])
 def test_no_ring_is_there(alone: Alone, ring: str) -> None:
     done = alone.python("-c", f"import threadkeep_{ring}")
     assert f"No module named 'threadkeep_{ring}'" in done.stderr
@@ -73,7 +73,7 @@ def test_no_ring_is_there(alone: Alone, ring: str) -> None:
     ("command", "what"),
     [
         (("index", "list", "x.index"), "the command index (entry point index in threadkeep.commands)"),
-        (("chat", "--model", "demo"), "the model demo (entry point demo in threadkeep.models)"),
+        (("chat", "--model", "demo"), "the command chat (entry point chat in threadkeep.commands)"),
         (("import", "other.db"), "a reader of other programs' databases (entry point sqlite in threadkeep.databases)"),
     ],
 )
