@@ -40,8 +40,8 @@ from threadkeep.turn.models import Models
 from threadkeep.turn.runner import TurnRunner, is_gone, new_owner
 
 if TYPE_CHECKING:
-    from threadkeep.store.ruled import RuledStore
-    from threadkeep.store.spool.copies import Copy
+    from threadkeep.store.postgres.store import PostgresStore
+    from threadkeep.store.spool.spool_file import Copy
     from threadkeep.store.spool.spooling import SpoolingStore
 
 logger = logging.getLogger(__name__)
@@ -113,9 +113,8 @@ async def open_spooling_store(
     away: StoreUnavailable | None = None
     try:
         try:
-            opened.append(
-                database := cast("RuledStore", await open_store(url, clock=clock, ids=ids, max_bytes=max_bytes))
-            )
+            reached = await open_store(url, clock=clock, ids=ids, max_bytes=max_bytes)
+            opened.append(database := cast("PostgresStore", reached))
         except StoreUnavailable as error:
             from threadkeep.store.postgres.store import PostgresStore
 
@@ -123,7 +122,10 @@ async def open_spooling_store(
         else:
             await kept.belong_to(await database.keyring.secret())
         database.caps = caps or Caps()
-        return await SpoolingStore.open(database, kept, clock, ids, spool, away)
+        database.wait_for(spool.patience)
+        store = SpoolingStore(database, kept, clock, ids, spool)
+        await store.take_up(away)
+        return store
     except BaseException:
         for each in opened:
             await each.close()
@@ -132,14 +134,13 @@ async def open_spooling_store(
 
 async def list_spool(folder: Path) -> list["Copy"]:
     """Return the conversations in a spool that are not yet all in the database; also while the spool is used."""
-    from threadkeep.store.spool.copies import Copy
     from threadkeep.store.spool.spool_file import SpoolFile, spool_path
 
     if not spool_path(folder).exists():
         raise InvalidValue(f"There is no spool in {folder}.")
-    spool = await SpoolFile.open(spool_path(folder), utc_now, new_id, MAX_BYTES)
+    spool = await SpoolFile.looked_at(folder, utc_now, new_id, MAX_BYTES)
     try:
-        return [copy for copy in map(Copy.of, await spool.conversations()) if copy.is_spooled]
+        return [copy for copy in await spool.copies() if copy.is_spooled]
     finally:
         await spool.close()
 

@@ -17,7 +17,7 @@ from threadkeep.store.spool.spool_file import SpoolFile
 STEPS = (
     (PostgresAudit, "read"),
     *((PostgresStore, name) for name in ("get", "create", "log", "turns", "made_by", "adopt")),
-    (SpoolFile, "delete"),
+    (SpoolFile, "remove"),
 )
 DRAINS: ContextVar[bool] = ContextVar("drains", default=False)
 

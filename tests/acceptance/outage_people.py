@@ -84,7 +84,7 @@ class Instance:
 
         for name in STEPS:
             setattr(self.store.database, name, watched(getattr(self.store.database, name)))
-        self.store.spool.delete = watched(self.store.spool.delete)  # type: ignore[method-assign]
+        self.store.spool.remove = watched(self.store.spool.remove)  # type: ignore[method-assign]
 
     def _drains(self) -> bool:
         return any(copy.lock.locked() for copy in self.store.kept.copies.values())

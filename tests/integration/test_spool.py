@@ -63,6 +63,18 @@ async def until_well(store: SpoolingStore) -> None:
             await asyncio.sleep(0.02)
 
 
+async def until_reached(store: SpoolingStore) -> None:
+    """Wait until the database is back, though not everything need be there."""
+    async with asyncio.timeout(PATIENCE):
+        while (outage := store.outage()) is None or outage.is_down:  # noqa: ASYNC110 - no event
+            await asyncio.sleep(0.02)
+
+
+def begins(text: str, name: str) -> Begin:
+    """Return how a message is sent with a key."""
+    return Begin(message=asked(text), owner="one", lease_for=MINUTE, key=key(name))
+
+
 async def answer(store: Store, name: str, question: str, text: str, **fields: Any) -> None:
     """Ask and answer in one turn."""
     begun = await store.begin(ADA, name, Begin(message=asked(question), owner="one", lease_for=MINUTE, **fields))
@@ -97,8 +109,7 @@ async def test_a_conversation_goes_on_while_the_database_is_silent_and_is_there_
         await until_well(store)
         # The same entries with the same numbers are in the database now, and keys find what they made.
         assert [await places(store.database, each) for each in (name, born.id)] == shown
-        begin = Begin(message=asked("three"), owner="one", lease_for=MINUTE, key=key("third"))
-        begun = await store.begin(ADA, name, begin)
+        begun = await store.begin(ADA, name, begins("three", "third"))
         assert (begun.replayed, begun.turn) == (True, 3)
         again = await store.create(ADA, NewConversation(title="born"), key=key("born"))
         assert (again.replayed, again.conversation.id, again.conversation.incomplete) == (True, born.id, False)
@@ -287,9 +298,7 @@ async def test_a_turn_that_runs_when_the_database_is_back_ends_before_its_conver
         assert lease is not None
         await store.write(lease, "m", 0, "fo")
         proxy.speak()
-        async with asyncio.timeout(PATIENCE):
-            while (outage := store.outage()) is None or outage.is_down:  # noqa: ASYNC110 - no event
-                await asyncio.sleep(0.02)
+        await until_reached(store)
         assert (await run(store, name, "five")).lease is None
         await store.write(lease, "m", 2, "ur")
         await settle(store, lease, answered("four").model_copy(update={"id": "m"}))
@@ -412,8 +421,7 @@ async def test_a_process_that_is_started_anew_drains_what_the_last_one_left(
             await settle(store, taken, answered("six"))
             proxy.speak()
             await until_well(store)
-            begin = Begin(message=asked("three"), owner="one", lease_for=MINUTE, key=key("third"))
-            assert (await store.begin(ADA, name, begin)).replayed
+            assert (await store.begin(ADA, name, begins("three", "third"))).replayed
             assert texts_of(await store.newest(ADA, name)) == ["one", "two", "three", "four", "five", "six"]
 
 
@@ -529,7 +537,7 @@ async def test_a_message_sent_while_postgresql_is_stopped_is_answered_and_writte
         assert events[-1][0] == "turn.completed"
         await _check_degraded(server, known)
         own_server.restart()
-        await _until(server, "ok")
+        await until_status(server, "ok")
         assert "threadkeep-degraded" not in (await server.client.get(known)).headers
         again = await server.say(known, "What's my name?", **{"Idempotency-Key": "again"})
         assert again.headers["idempotency-replayed"] == "true"
@@ -552,11 +560,11 @@ async def test_an_instance_is_ready_when_a_spell_in_which_everything_could_only_
         assert (await server.say(known, "one")).json()["turn"]["spooled"] is False
         own_server.execute("ALTER SYSTEM SET default_transaction_read_only = on")
         own_server.execute("SELECT pg_reload_conf()")
-        await _until(server, "degraded")
+        await until_status(server, "degraded")
         assert (await server.say(known, "two")).json()["turn"]["spooled"] is True
         own_server.execute("ALTER SYSTEM RESET default_transaction_read_only")
         own_server.execute("SELECT pg_reload_conf()")
-        await _until(server, "ok")
+        await until_status(server, "ok")
         assert server.conversations.outage is None
         shown = (await server.client.get(known)).json()["messages"]
         assert [message["content"] for message in shown if message["role"] == "user"] == ["one", "two"]
@@ -583,7 +591,7 @@ async def _streamed(server: Server, path: str, content: str) -> list[tuple[str, 
         return [(event.event, event.json()) async for event in source.aiter_sse() if event.data]
 
 
-async def _until(server: Server, status: str) -> None:
+async def until_status(server: Server, status: str) -> None:
     """Wait until the database is away, or has everything."""
     async with asyncio.timeout(PATIENCE):
         while (await server.client.get("/health/ready")).json().get("status") != status:  # noqa: ASYNC110 - no event

@@ -10,7 +10,7 @@ import pytest
 
 from tests.database_proxy import before
 from tests.integration.serving import serving
-from tests.integration.test_spool import answer, places, spooling, until_well
+from tests.integration.test_spool import answer, begins, places, spooling, until_reached, until_status, until_well
 from tests.postgres_server import Urls
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import NewConversation
@@ -21,7 +21,7 @@ from threadkeep.hosting import Hosting, SpoolSettings
 from threadkeep.retention.erasure import Erasure
 from threadkeep.runtime import open_conversations, open_store
 from threadkeep.store.spool.spool_file import spool_path
-from threadkeep.store.values import Append, Begin
+from threadkeep.store.values import Append
 from threadkeep.testing.samples import ADA, BOB, MINUTE, answered, asked, key, new, run, settle, texts_of
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.decorator import tool
@@ -29,10 +29,6 @@ from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 
 PRICES = {"demo": {"input": "1", "output": "2"}}
-
-
-def _begin(text: str, name: str) -> Begin:
-    return Begin(message=asked(text), owner="one", lease_for=MINUTE, key=key(name))
 
 
 async def test_a_turn_of_an_outage_works_in_a_long_conversation_with_recall_and_prices(
@@ -50,9 +46,7 @@ async def test_a_turn_of_an_outage_works_in_a_long_conversation_with_recall_and_
                 assert (sent.status_code, sent.json()["turn"]["state"]) == (200, "completed"), sent.text
                 assert sent.json()["turn"]["spooled"]
             proxy.speak()
-            async with asyncio.timeout(30):
-                while (await server.client.get("/health/ready")).json()["status"] != "ok":  # noqa: ASYNC110 - no event
-                    await asyncio.sleep(0.05)
+            await until_status(server, "ok")
             said = [message["content"] for message in (await server.client.get(path)).json()["messages"]]
             assert (said.count("What's my name?"), said.count("And the weather?"), said[-2]) == (1, 1, text)
 
@@ -64,10 +58,10 @@ async def test_what_the_database_had_before_is_found_by_its_key_in_an_outage(
         name = await new(store, ADA, "one", "two")
         await answer(store, name, "three", "four", key=key("third"))
         proxy.fall_silent()
-        again = await store.begin(ADA, name, _begin("three", "third"))
+        again = await store.begin(ADA, name, begins("three", "third"))
         assert (again.replayed, again.turn, again.lease) == (True, 3, None)
         await answer(store, name, "five", "six", key=key("fifth"))
-        again = await store.begin(ADA, name, _begin("five", "fifth"))
+        again = await store.begin(ADA, name, begins("five", "fifth"))
         assert (again.replayed, again.lease) == (True, None)
         proxy.speak()
         await until_well(store)
@@ -84,7 +78,7 @@ async def test_a_message_that_another_instance_may_have_accepted_waits_and_is_as
         await store.get(ADA, name)
         await store.newest(ADA, name)
         proxy.fall_silent()
-        assert (await store.begin(ADA, name, _begin("three", "third"))).lease is None
+        assert (await store.begin(ADA, name, begins("three", "third"))).lease is None
         assert await store.start(ADA, name, "one", MINUTE) is None
         proxy.speak()
         await until_well(store)
@@ -176,7 +170,7 @@ async def test_an_erased_person_does_not_come_back_from_the_spool_of_another_ins
         await answer(store, again, "back", "welcome")
         proxy.speak()
         await until_well(store)
-        assert await store.spool.conversations() == []
+        assert await store.spool.copies() == []
     assert [item.id for item in (await other.list(ADA)).items] == [again]
     assert texts_of(await other.newest(BOB, others)) == ["bob", "of bob"]
     await other.close()
@@ -191,11 +185,9 @@ async def test_a_person_who_is_erased_here_is_out_of_the_spool_and_of_memory_at_
         lease = (await run(store, name, "three")).lease
         assert lease is not None
         proxy.speak()
-        async with asyncio.timeout(30):
-            while (outage := store.outage()) is None or outage.is_down:  # noqa: ASYNC110 - no event
-                await asyncio.sleep(0.02)
+        await until_reached(store)
         await store.purge(MINUTE, owner=ADA)
-        assert await store.spool.conversations() == []
+        assert await store.spool.copies() == []
 
 
 def _taken_away(folder: Path, suffix: str) -> None:

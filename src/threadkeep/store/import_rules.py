@@ -69,7 +69,7 @@ def adopt(rules: Rules, adopt: Adopt, rows: Sequence[Row], besides: Mapping[int,
         rows,
         imported=Imported(
             places=_places(entries, besides),
-            version=end.version + any(map(changes_version, bodies)),
+            version=adopt.version or end.version + any(map(changes_version, bodies)),
             turns=turns,
             keys=tuple(_key_place(end, *made) for made in adopt.keys),
         ),

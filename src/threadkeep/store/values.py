@@ -77,12 +77,14 @@ class Import:
 class Adopt:
     """Entries that were acknowledged elsewhere, with their turns and times, as they are to stand behind the end of a
     log; `key` makes them, as a whole, something that is done only once. `keys` are those that some of them came with,
-    each with the first and the last of its entries; `lease` is of a turn that goes on running, and holds here."""
+    each with the first and the last of its entries; `lease` is of a turn that goes on running, and holds here. The
+    version rises if they change it, unless it is given."""
 
     entries: tuple[Entry, ...]
     key: IdempotencyKey
     keys: tuple[tuple[IdempotencyKey, int, int], ...] = ()
     lease: Lease | None = None
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

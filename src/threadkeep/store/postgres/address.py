@@ -42,6 +42,7 @@ class Address:
             options.setdefault("target_session_attrs", "read-write")
         self._rest = f"{parts.path}?{urlencode(options)}" if options else parts.path
         self._settings = _SETTINGS
+        self.connect_seconds = CONNECT_SECONDS
 
     def urls(self) -> list[str]:
         """Return the URL of each host, without what is ours."""
@@ -87,7 +88,7 @@ class Address:
     async def _open(self, host: str) -> "asyncpg.Connection[asyncpg.Record]":
         # What the driver prepares by itself has names that other processes give to other statements.
         return await asyncpg.connect(
-            self._url(host), timeout=CONNECT_SECONDS, server_settings=self._settings, statement_cache_size=0
+            self._url(host), timeout=self.connect_seconds, server_settings=self._settings, statement_cache_size=0
         )
 
     def _url(self, host: str) -> str:

@@ -32,7 +32,7 @@ from threadkeep.store.postgres.faults import (
 )
 
 CALL_SECONDS = 4.0
-"""How long a call may take, and how long it is made again when it meets others."""
+"""How long a call may take, and how long it is made again when it meets others, unless the pool is told otherwise."""
 LOOKS = 8
 """How often it is looked within that time whether there is an answer."""
 SLOW_LOOKS = 15 * LOOKS
@@ -101,6 +101,7 @@ class Pool:
 
     def __init__(self, url: str) -> None:
         self.address = Address(url)
+        self.call_seconds = CALL_SECONDS
         self._size = self.address.pool_size
         self._idle: list[_Link] = []
         self._busy: set[_Link] = set()
@@ -129,7 +130,7 @@ class Pool:
     async def call(self, verb: str, *arguments: Any) -> list[asyncpg.Record]:
         """Call a function and return its rows. When two transactions met, the call is made again; when its connection
         was cut too, unless it might then do something twice."""
-        until, failure = monotonic() + CALL_SECONDS, BaseException()
+        until, failure = monotonic() + self.call_seconds, BaseException()
         for _ in range(ATTEMPTS):
             try:
                 return await self._persist(verb, arguments, again=verb not in _ONCE)
@@ -152,7 +153,7 @@ class Pool:
 
     async def _persist(self, verb: str, arguments: Sequence[Any], *, again: bool) -> list[asyncpg.Record]:
         """Call a function, and as long as that does no harm once more if the connection is cut."""
-        until, failure = monotonic() + CALL_SECONDS, BaseException()
+        until, failure = monotonic() + self.call_seconds, BaseException()
         for _ in range(ATTEMPTS):
             try:
                 return await self._call(verb, arguments, again=again)
@@ -218,7 +219,8 @@ class Pool:
         """Cut connections that do not answer. One timer for all calls is cheaper than one for each."""
         for link in self._busy:
             link.look()
-        self._watch = asyncio.get_running_loop().call_later(CALL_SECONDS / LOOKS, self._look) if self._busy else None
+        again = asyncio.get_running_loop().call_later
+        self._watch = again(self.call_seconds / LOOKS, self._look) if self._busy else None
 
     async def _link(self) -> _Link:
         """Return a connection that nobody uses: an idle one, a new one, or the next that is given back."""

@@ -23,6 +23,7 @@ from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id, microseconds
 from threadkeep.store.paging import LOOKED_AT, Listing, ListQuery, Search, check_limit, hit_page
+from threadkeep.store.postgres.address import CONNECT_SECONDS
 from threadkeep.store.postgres.audit import PostgresAudit
 from threadkeep.store.postgres.database import Columns, Database, number, optional, to_conversation, to_tree, to_turn
 from threadkeep.store.postgres.files import PostgresFiles
@@ -83,6 +84,11 @@ class PostgresStore(RuledStore):
     def unopened(cls, url: str, clock: Clock, ids: IdSource, max_bytes: int, secret: bytes) -> Self:
         """Return a store on a database that is away, whose secret is known from before."""
         return cls(Pool(url), clock, ids, max_bytes, secret)
+
+    def wait_for(self, seconds: float) -> None:
+        """Take a database that does not answer within so many seconds for away."""
+        self._pool.call_seconds = seconds
+        self._pool.address.connect_seconds = min(seconds, CONNECT_SECONDS)
 
     async def close(self) -> None:
         await self._log.close()

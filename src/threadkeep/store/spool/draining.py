@@ -1,68 +1,57 @@
-"""Draining: what the spool holds of one conversation goes into the database, in order, once.
+"""Draining: what the spool holds of one conversation goes into the database, in one step and in order, once.
 
 A turn is adopted whole, or not at all if the database has another one for its key. What the database has already is
-found by the ids of messages: a write before the outage that nobody heard of, or a drain that was cut off. So a drain is
-simply run again.
+found by the ids of messages and the times of other entries: a write before the outage that nobody heard of, or a drain
+that was cut off. So a drain is simply run again.
 """
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from enum import Enum, auto
 from hashlib import blake2b
 from typing import NamedTuple
 
+from threadkeep import errors
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
-from threadkeep.errors import (
-    AlreadyExists,
-    ConversationBusy,
-    ConversationNotFound,
-    ImportConflict,
-    InvalidParent,
-    KeyReused,
-    StoreBusy,
-)
+from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.store.audit import ERASURE_BEGUN, USER, Wanted
 from threadkeep.store.base import MAX_LIMIT, ROOT, Store
+from threadkeep.store.record import KeyPlace
 from threadkeep.store.ruled import RuledStore
-from threadkeep.store.spool.copies import BLIND, MARK, Copy, StoredKey
-from threadkeep.store.spool.spool_file import KeptKey, SpoolFile
+from threadkeep.store.spool.memory import sent_with
+from threadkeep.store.spool.spool_file import Copy, SpoolFile, StoredKey
 from threadkeep.store.values import Adopt
 
 logger = logging.getLogger(__name__)
 
-MANY = 200
-"""After so many entries the next end of a turn ends a commit."""
 ATTEMPTS = 10
 """How often others may write to a conversation while it is drained."""
 TAKEN_UP = "taken up"
 
 
-class Fate(Enum):
-    """What becomes of a turn: the database has nothing of it; has it, and it goes on as ours; has it, and others have
-    gone on with it or ended it; or has another one for the same request."""
+class Fate(NamedTuple):
+    """What becomes of a turn, or of what came with a key. `number` and `state` are those of a turn that the database
+    has; it goes on there if it `is_ours`, otherwise as others say. Nothing is written of one that `is_double`: the
+    database has another one for the same request. `key` is that of a new one."""
 
-    NEW = auto()
-    OURS = auto()
-    THEIRS = auto()
-    DOUBLE = auto()
-
-
-class Fated(NamedTuple):
-    """A turn's fate, its number in the database if it is there, and its state there if it is ours."""
-
-    fate: Fate = Fate.NEW
     number: int = 0
     state: TurnState | None = None
-    key: KeptKey | None = None
+    is_ours: bool = False
+    is_double: bool = False
+    key: KeyPlace | None = None
+
+    def wants(self, entry: Entry) -> bool:
+        """Whether the database is to have an entry of it."""
+        if self.number and isinstance(change := entry.body, TurnChange):
+            return self.is_ours and (change.state not in (TurnState.QUEUED, self.state) or change.detail == TAKEN_UP)
+        return not self.is_double
 
 
 class Draining:
@@ -77,19 +66,14 @@ class Draining:
         self._target = copy.id
         self._is_based = not copy.is_new
         self._given_up: set[int] = set()
-        self._head = ROOT
-        self._last = 0
-        self._group: dict[int, int] = {}
-        self._turns: dict[int, Fated] = {}
-        self._said: dict[str, int] = {}
         self.places: dict[int, int] = {}
-        self.written: list[Entry] = []
+        self.written: tuple[Entry, ...] = ()
 
     async def run(self) -> None:
         """Write everything; raises what the database does, and can be run again."""
         copy = self._copy
-        kept, keys = await self._spool.get(copy.inside, copy.id), await self._spool.keys_of(copy.inside, copy.id)
-        entries = await log_after(self._spool, copy.inside, copy.id, copy.base)
+        kept, keys = await self._spool.get(*copy.place), await self._spool.keys_of(copy)
+        entries = await log_after(self._spool, *copy.place, copy.base)
         erased_at = await self._erased_at()
         if erased_at is not None:
             old = {entry.turn or entry.seq for entry in entries if entry.created_at <= erased_at}
@@ -97,9 +81,9 @@ class Draining:
         if not entries and (not copy.is_new or (erased_at is not None and kept.created_at <= erased_at)):
             return None
         for _ in range(ATTEMPTS):
-            with suppress(ImportConflict):
-                return await self._write(await self._conversation(kept), entries, keys)
-        raise StoreBusy
+            with suppress(errors.ImportConflict):
+                return await self._write(await self._conversation(kept), entries, {key.first: key for key in keys})
+        raise errors.StoreBusy
 
     async def _erased_at(self) -> datetime | None:
         """Return when this person was erased last, anywhere: what was written before may not come back."""
@@ -112,180 +96,137 @@ class Draining:
         """Return the conversation in the database; it is made if it is not there. Where somebody else has its id, or
         may have it, it gets another one, the same whenever the drain is run again."""
         scope, copy = self._copy.scope, self._copy
-        with suppress(ConversationNotFound):
+        with suppress(errors.ConversationNotFound):
             return await self._database.get(scope, self._target)
         self._is_based = False
-        about = {name: getattr(kept, name) for name in ("assistant", "title", "system", "model")}
-        metadata = {name: each for name, each in kept.metadata.items() if name != MARK}
-        key = StoredKey.of_hex(*copy.key) if copy.key else None
-        for name in [copy.id] * (copy.base != BLIND) + [
-            f"spooled-{_gist([copy.scope.user, copy.id, kept.created_at])}"
-        ]:
+        about = {name: getattr(kept, name) for name in ("assistant", "title", "system", "model", "metadata")}
+        key = StoredKey.of_use(copy.key) if copy.key else None
+        another = f"spooled-{_gist([scope.user, copy.id, kept.created_at])}"
+        for name in [another] if copy.is_blind else [copy.id, another]:
             self._target = name
-            new = NewConversation(id=name, metadata=metadata, **about)
-            with suppress(ConversationNotFound):
+            with suppress(errors.ConversationNotFound):
                 return await self._database.get(scope, name)
-            with suppress(AlreadyExists, KeyReused):
-                created = await self._database.create(scope, new, key=key, at=kept.created_at, within_caps=False)
+            with suppress(errors.AlreadyExists, errors.KeyReused):
+                new, at = NewConversation(id=name, **about), kept.created_at
+                created = await self._database.create(scope, new, key=key, at=at, within_caps=False)
                 if created.conversation.id != name:  # the same request was answered elsewhere, by another one
-                    created = await self._database.create(scope, new, at=kept.created_at, within_caps=False)
+                    created = await self._database.create(scope, new, at=at, within_caps=False)
                 if not copy.is_new or name != copy.id:
                     logger.warning("conversation %s is not in the database; what was spooled is in %s", copy.id, name)
                 return created.conversation
-        raise StoreBusy
+        raise errors.StoreBusy
 
-    async def _write(self, there: Conversation, entries: Sequence[Entry], keys: Sequence[KeptKey]) -> None:
+    async def _write(self, there: Conversation, entries: Sequence[Entry], keys: dict[int, KeyPlace]) -> None:
         """Write everything; `ImportConflict` if others write, too."""
-        self.places, self.written = {}, []
-        self._head, self._last = there.head or ROOT, there.entries
-        await self._look(entries, {key.first: key for key in keys})
-        for unit in _units(entries):
-            moved = self._moved(unit)
-            if moved:
-                await self._adopt(unit, moved)
-
-    # What the database has
-
-    async def _look(self, entries: Sequence[Entry], keys: dict[int, KeptKey]) -> None:
-        """Find out what the database has of these entries."""
-        since = self._copy.base if self._is_based and not self._copy.is_blind else max(0, self._last - MAX_LIMIT)
-        later = await log_after(self._database, self._copy.scope, self._target, since) if since < self._last else []
-        self._last = max([self._last, *(entry.seq for entry in later)])
-        # Of a message that was queued and begun the first place counts, which tells that it was queued.
-        sent = {message.id: entry for entry in reversed(later) if (message := _sent(entry))}
-        self._said = {entry.body.id: entry.seq for entry in later if isinstance(entry.body, Message)}
-        is_asked = bool(later) or any(entry.turn and entry.turn <= self._copy.base for entry in entries)
-        turns = await self._database.turns(self._copy.scope, self._target) if is_asked else ()
-        open_turns = {turn.number: turn for turn in turns}
-        self._turns, self._group = {0: Fated()}, {}
+        copy, last = self._copy, there.entries
+        since = copy.base if self._is_based and not copy.is_blind else max(0, last - MAX_LIMIT)
+        later = await log_after(self._database, copy.scope, self._target, since) if since < last else []
+        known = {_identity(entry): entry.seq for entry in later}
+        last = max([last, *known.values()])
         keyed = {seq: key.first for key in keys.values() for seq in range(key.first, key.last + 1)}
+        groups = {entry.seq: entry.turn or keyed.get(entry.seq, 0) for entry in entries}
+        fates = await self._fates(entries, groups, later, keys)
+        self.places, lacking = {}, []
         for entry in entries:
-            group = self._group[entry.seq] = entry.turn or keyed.get(entry.seq, 0)
-            if group not in self._turns:
-                fated = await self._fate(entry, sent, open_turns, keys.get(group))
-                self._turns[group] = fated._replace(fate=Fate.THEIRS) if group in self._given_up else fated
+            if (place := known.get(_identity(entry))) is not None:
+                self.places[entry.seq] = place
+            elif fates[groups[entry.seq]].wants(entry):
+                lacking.append(entry)
+                self.places[entry.seq] = last + len(lacking)
+        moved = tuple(self._placed(entry, fates[groups[entry.seq]], there.head or ROOT) for entry in lacking)
+        if moved:
+            await self._adopt(entries, moved, fates)
 
-    async def _fate(
-        self, first: Entry, there: dict[str, Entry], open_turns: dict[int, Turn], key: KeptKey | None
-    ) -> Fated:
-        """Return what becomes of the turn, or of what came with a key, that begins with this entry."""
-        number, sent = first.turn or first.seq, _sent(first)
-        if number <= self._copy.base:
-            turn = open_turns.get(number)
-            is_ours = turn is not None and (number, turn.owner, turn.fence) == self._copy.carried
-            return Fated(Fate.OURS if is_ours else Fate.THEIRS, number, TurnState.RUNNING)
-        found = there.get(sent.id) if sent else None
-        if found is None and key is not None:
-            try:
-                made = await self._database.made_by(self._copy.scope, self._target, StoredKey.of_kept(key))
-            except KeyReused:
-                key, made = None, None
-            if made is not None:
-                return Fated(Fate.DOUBLE)
-        if found is None:
-            return Fated(key=key)
-        turn = open_turns.get(found.turn or 0)
-        state = TurnState.QUEUED if isinstance(found.body, TurnChange) else TurnState.RUNNING
-        is_ours = turn is not None and turn.state is state and turn.fence <= 1
-        return Fated(Fate.OURS if is_ours else Fate.THEIRS, found.turn or 0, state)
+    async def _fates(
+        self, entries: Sequence[Entry], groups: dict[int, int], later: Sequence[Entry], keys: dict[int, KeyPlace]
+    ) -> dict[int, Fate]:
+        """Return what becomes of each turn, or of what came with a key, by the entry that it begins with."""
+        copy, fates = self._copy, {0: Fate()}
+        # Of a message that was queued and begun the first place counts, which tells that it was queued.
+        sent = {message.id: entry for entry in reversed(later) if (message := sent_with(entry.body))}
+        is_asked = bool(later) or any(group and group <= copy.base for group in groups.values())
+        turns = await self._database.turns(copy.scope, self._target) if is_asked else ()
+        open_turns = {turn.number: turn for turn in turns}
+        for entry in entries:
+            if (group := groups[entry.seq]) in fates:
+                continue
+            message, key = sent_with(entry.body), keys.get(group)
+            there = sent.get(message.id) if message else None
+            if group <= copy.base:
+                turn, held = open_turns.get(group), copy.lease
+                is_ours = bool(turn and held and (turn.owner, turn.fence) == (held.owner, held.fence))
+                fates[group] = Fate(group, TurnState.RUNNING, is_ours and group not in self._given_up)
+            elif there is not None:
+                turn = open_turns.get(there.turn or 0)
+                state = TurnState.QUEUED if isinstance(there.body, TurnChange) else TurnState.RUNNING
+                is_ours = turn is not None and turn.state is state and turn.fence <= 1
+                fates[group] = Fate(there.turn or there.seq, state, is_ours and group not in self._given_up)
+            else:
+                fates[group] = await self._fate_by_key(key)
+        return fates
+
+    async def _fate_by_key(self, key: KeyPlace | None) -> Fate:
+        if key is None:
+            return Fate()
+        try:
+            made = await self._database.made_by(self._copy.scope, self._target, StoredKey.of_use(key))
+        except errors.KeyReused:
+            return Fate()
+        return Fate(key=key) if made is None else Fate(is_double=True)
 
     # What is written
 
-    def _moved(self, unit: Sequence[Entry]) -> list[Entry]:
-        """Return those entries of a unit that the database lacks, as it is to take them."""
-        left = []
-        for entry in unit:
-            if isinstance(entry.body, Message) and entry.body.id in self._said:
-                self.places[entry.seq] = self._said[entry.body.id]
-            elif self._is_wanted(entry):
-                left.append(entry)
-                self.places[entry.seq] = self._last + len(left)
-        return [self._placed(entry) for entry in left]
+    def _placed(self, entry: Entry, fate: Fate, head: int) -> Entry:
+        """Return an entry as the database is to take it. What continues one that is not there continues the head."""
 
-    def _is_wanted(self, entry: Entry) -> bool:
-        """Whether the database is to have an entry, given the fate of its turn."""
-        fated, change = self._turns[self._group[entry.seq]], entry.body
-        if fated.fate is Fate.DOUBLE or not isinstance(change, TurnChange):
-            return fated.fate is not Fate.DOUBLE
-        if fated.fate is Fate.OURS:
-            return change.state not in (TurnState.QUEUED, fated.state) or change.detail == TAKEN_UP
-        return fated.fate is Fate.NEW
+        def place(number: int) -> int:
+            if number > self._copy.base or (number == ROOT and not self._copy.is_blind):
+                return self.places.get(number, head) if number else ROOT
+            return head if self._copy.is_blind else number if self._is_based else ROOT
 
-    def _placed(self, entry: Entry) -> Entry:
-        body, fated = entry.body, self._turns[self._group[entry.seq]]
+        body, turn = entry.body, entry.turn and (fate.number or self.places[entry.turn])
         if isinstance(body, TurnChange) and body.parent:
-            body = body.model_copy(update={"parent": self._place(body.parent)})
-        turn = entry.turn and (fated.number or self.places[entry.turn])
-        if fated.fate is Fate.THEIRS:
-            turn = None
-        numbers = {"seq": self.places[entry.seq], "parent": self._place(entry.parent or ROOT) or None, "turn": turn}
-        return entry.model_copy(update={**numbers, "conversation": self._target, "body": body})
+            body = body.model_copy(update={"parent": place(body.parent)})
+        numbers = {"seq": self.places[entry.seq], "parent": place(entry.parent or ROOT) or None}
+        turn = None if fate.number and not fate.is_ours else turn
+        return entry.model_copy(update={**numbers, "turn": turn, "conversation": self._target, "body": body})
 
-    def _place(self, number: int) -> int:
-        """Return where an entry is in the database, that others continue; the head if it is not there."""
-        if number == ROOT:
-            return self._head if self._copy.is_blind else ROOT
-        if number <= self._copy.base:
-            return number if self._is_based else ROOT
-        return self.places.get(number, self._head)
-
-    async def _adopt(self, unit: Sequence[Entry], moved: list[Entry]) -> None:
-        first, last = unit[0].seq, unit[-1].seq
+    async def _adopt(self, entries: Sequence[Entry], moved: tuple[Entry, ...], fates: dict[int, Fate]) -> None:
         own = IdempotencyKey.of(
-            f"spool {self._copy.id}", _gist([(entry.seq, entry.created_at) for entry in unit]), None
+            f"spool {self._copy.id}", _gist([(entry.seq, entry.created_at) for entry in entries]), None
         )
         keys = [
-            (StoredKey.of_kept(fated.key), self.places[fated.key.first], self.places[fated.key.last])
-            for fated in self._turns.values()
-            if fated.key is not None and first <= fated.key.first <= last
+            (StoredKey.of_use(key), self.places[key.first], self.places[key.last])
+            for fate in fates.values()
+            if (key := fate.key) is not None
         ]
         lease = self._lease
         if lease is not None:
-            is_here = self._turns.get(lease.turn, Fated()).number or self.places.get(lease.turn)
+            is_here = fates.get(lease.turn, Fate()).number or self.places.get(lease.turn)
             lease = lease if is_here == lease.turn and self._target == lease.conversation else None
-        adopt = Adopt(entries=tuple(moved), key=own, keys=tuple(keys), lease=lease)
+        adopt = Adopt(entries=moved, key=own, keys=tuple(keys), lease=lease)
         try:
-            adopted = await self._database.adopt(self._copy.scope, self._target, adopt)
-        except ConversationBusy:
+            self.written = (await self._database.adopt(self._copy.scope, self._target, adopt)).entries
+        except errors.ConversationBusy:
             # Text arrived there that nobody heard of: whoever takes that turn up there sees to it.
-            self._given_up |= {turn for turn, fated in self._turns.items() if turn and fated.fate is Fate.OURS}
-            raise ImportConflict from None
-        except InvalidParent:
+            self._given_up |= {turn for turn, fate in fates.items() if fate.is_ours}
+            raise errors.ImportConflict from None
+        except errors.InvalidParent:
             # What it continues is not on a branch there: another conversation has this id by now.
             if not self._is_based:
                 raise
             self._is_based = False
-            raise ImportConflict from None
-        self.written += adopted.entries
-        self._last = max(self._last, adopted.entries[-1].seq)
-        self._head = next((entry.seq for entry in reversed(adopted.entries) if entry.continues_branch), self._head)
+            raise errors.ImportConflict from None
 
 
-def _sent(entry: Entry) -> Message | None:
-    """Return the message that an entry holds, also of a turn that is queued."""
+def _identity(entry: Entry) -> object:
+    """Return by what an entry is found again: a message by its id, others by when they were written."""
     body = entry.body
-    return body if isinstance(body, Message) else body.message if isinstance(body, TurnChange) else None
+    return body.id if isinstance(body, Message) else (entry.created_at, body.kind, getattr(body, "state", None))
 
 
 def _gist(parts: Sequence[object]) -> str:
     return blake2b(json.dumps(parts, default=str).encode(), digest_size=16).hexdigest()
-
-
-def _units(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """Yield entries in the groups that are written in one step: a turn is never divided."""
-    unit: list[Entry] = []
-    running: set[int] = set()
-    for entry in entries:
-        unit.append(entry)
-        if entry.turn is not None:
-            running.add(entry.turn)
-            if isinstance(entry.body, TurnChange) and not entry.body.state.is_open:
-                running.discard(entry.turn)
-        if not running and len(unit) >= MANY:
-            yield unit
-            unit = []
-    if unit:
-        yield unit
 
 
 async def log_after(store: Store, scope: Scope, conversation: str, after: int) -> list[Entry]:

@@ -1,127 +1,198 @@
-"""What this instance knows of conversations of the database: what it read or wrote of them lately, within a bound.
-
-It costs little while the database works; in an outage conversations are shown and answered with it.
-"""
+"""What this instance knows of the database: what it read or wrote lately, within a bound. It costs little while the
+database works; in an outage conversations are shown and answered with it, people are let in, and files are read."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from inspect import iscoroutinefunction
 from typing import Any
 
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.entry import Approval, Body, Entry, Summary, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
-from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
+from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.store.base import ROOT, characters
-from threadkeep.store.record import KeyPlace, OpenTurn, Tip
-from threadkeep.store.snapshot import Snapshot
-from threadkeep.store.spool.spool_file import Holding
-from threadkeep.store.values import Appended, Begun, Created, LogPage
+from threadkeep.store.record import KeyPlace, Tip
+from threadkeep.store.rules import key_use
+from threadkeep.store.spool.outage import OUTAGES
+from threadkeep.store.spool.spool_file import BLIND, Copy, Holding, StoredKey
+from threadkeep.store.values import Adopt, Begin
 
 MOST_CHARACTERS = 32 * 1024 * 1024
-"""How much text is remembered of all conversations together."""
+"""How much is remembered of all conversations together, and how much of keys, and of files."""
 MOST_ENTRIES = 200
 """How many entries are remembered of one conversation, the newest ones."""
 TRIMMED_AT = 4 * MOST_ENTRIES
 """At how many the oldest are forgotten: seldom, because that takes longer than remembering."""
-ENTRY_OVERHEAD = 500
-_NOTHING: Sequence[Entry] = ()
-_WITH_ENTRIES = frozenset({Appended, Begun, LogPage, Snapshot})
-_OTHERS = frozenset({Conversation, Created, Lease})
+OVERHEAD = 500
 
 
 class Known:
-    """What is known of one conversation: `tip` is its end, `turns` are the open ones (none: not known), `keys` what
-    idempotency keys made, `own` the entries that are known to have come with no other key. `lease` is of the turn that
-    runs here, `draft` the id of the message that it is writing and the pieces of it that are stored."""
+    """What is known of one conversation. `last` is how many entries there are at least; `keys` is what idempotency keys
+    made, `own` the entries that are known to have come with no other key. `lease` is of the turn that runs here,
+    `draft` the id of the message that it is writing and the pieces of it that are stored."""
 
-    __slots__ = ("conversation", "draft", "entries", "keys", "lease", "own", "size", "tip", "turns")
+    __slots__ = ("conversation", "draft", "entries", "keys", "last", "lease", "own", "size")
 
     def __init__(self) -> None:
         self.conversation: Conversation | None = None
         self.entries: dict[int, Entry] = {}
-        self.tip = Tip()
-        self.turns: dict[int, TurnState] | None = None
+        self.last = 0
         self.keys: dict[str, KeyPlace] = {}
         self.own: set[int] = set()
         self.lease: Lease | None = None
         self.draft: tuple[str, list[str]] = ("", [])
-        self.size = 0
+        self.size = OVERHEAD
 
-    def see(self, conversation: Conversation, *, by_us: bool) -> None:
-        """Take note of the conversation as it is now. If others have added to it, turns may be open."""
-        self.conversation = conversation
-        if conversation.entries > self.tip.last + by_us:
-            self.turns = None
-        if conversation.entries >= self.tip.last:
-            self.tip = Tip(conversation.entries, conversation.head or ROOT)
+    def learn(self, verb: str, scope: Scope, args: Sequence[Any], answer: Any) -> None:
+        """Remember what the database has answered to a verb with these arguments."""
+        match verb:
+            case "log" | "start":
+                self._add(answer.entries if answer else ())
+            case "newest" | "before" | "after":
+                self._add(answer)
+            case "write":
+                if self.draft[0] != args[1]:
+                    self.draft = (args[1], [])
+                self.draft[1].append(args[3])
+            case "append" | "begin":
+                self._add(answer.entries)
+                self.own.update(entry.seq for entry in answer.entries)
+                if (use := key_use(scope, args[2].key)) is not None:
+                    first, last = answer.entries[0].seq, answer.entries[-1].seq
+                    self.keys[use.name] = KeyPlace(**dict(use), first=first, last=last)
+            case "take" | "withdraw":
+                self.last += 1  # the entry that says so
+            case _:
+                if verb == "snapshot":
+                    self._add((*answer.entries, *answer.remarks))
+                self.conversation = answer if isinstance(answer, Conversation) else answer.conversation
+                self.last = max(self.last, self.conversation.entries)
+        if (lease := answer if verb == "take" else getattr(answer, "lease", None)) is not None:
+            self.lease, self.draft = lease, ("", [])
 
-    def add(self, entries: Sequence[Entry]) -> int:
-        """Remember entries; return by how much the size of all has changed."""
-        before = self.size
+    def _add(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
             if entry.seq not in self.entries:
                 self.entries[entry.seq] = entry
-                self.size += _size(entry)
-                if entry.seq > self.tip.last:
-                    self._grow(entry)
+                # Most entries are turns that begin or end, which hold next to nothing.
+                is_small = type(entry.body) is TurnChange and entry.body.message is None
+                self.size += OVERHEAD if is_small else OVERHEAD + characters(entry)
+                self.last = max(self.last, entry.seq)
+                if self.draft[0] and self.draft[0] == getattr(entry.body, "id", None):
+                    self.draft = ("", [])
         if len(self.entries) > TRIMMED_AT:
-            newest = sorted(self.entries)[-MOST_ENTRIES:]
-            self.entries = {seq: self.entries[seq] for seq in newest}
-            self.size = sum(map(_size, self.entries.values()))
-            self.own = {seq for seq in self.own if seq in self.entries}
-            self.keys = {name: key for name, key in self.keys.items() if key.last >= newest[0]}
-        return self.size - before
+            newest = [self.entries[seq] for seq in sorted(self.entries)[-MOST_ENTRIES:]]
+            self.entries, self.size = {}, OVERHEAD
+            self._add(newest)
+            self.own &= self.entries.keys()
+            self.keys = {name: key for name, key in self.keys.items() if key.last >= newest[0].seq}
 
-    def _grow(self, entry: Entry) -> None:
-        """Take note of a new entry: perhaps the end of a message or of a turn."""
-        body = entry.body
-        if entry.seq > self.tip.last + 1:
-            self.turns = None
-        self.tip = self.tip.after(entry)
-        if isinstance(body, Message) and body.id == self.draft[0]:
-            self.draft = ("", [])
-        elif isinstance(body, TurnChange):
-            if self.turns is not None and entry.turn is not None:
-                self.turns[entry.turn] = body.state
-                if not body.state.is_open:
-                    del self.turns[entry.turn]
-            if self.lease is not None and entry.turn == self.lease.turn and body.state is not TurnState.RUNNING:
-                self.lease = None
+    def may_have(self, scope: Scope, begin: Begin) -> bool:
+        """Whether the database may have made something with a key that is not known here: there is a message with the
+        same text, and nobody here knows with which key it came."""
+        use, message = key_use(scope, begin.key), begin.message
+        if use is None or message is None or use.name in self.keys:
+            return False
+        sent = (sent_with(entry.body) for seq, entry in self.entries.items() if seq not in self.own)
+        return any(each is not None and each.content == message.content for each in sent)
 
-    def branch(self) -> list[int]:
+    # What the spool takes in of it
+
+    def hold(self, scope: Scope) -> Holding | None:
+        """Return how the spool takes in what is known; none if it is not known what the next message continues."""
+        about = self.conversation
+        tip = Tip(about.entries, about.head or ROOT) if about else Tip()
+        for seq in sorted(self.entries):
+            tip = tip.after(self.entries[seq]) if seq > tip.last else tip
+        branch = self._branch(tip)
+        if about is None or (tip.head and not branch):
+            return None
+        first, last = max(1, branch[-1] if branch else tip.last), max(tip.last, self.last)
+        entries = [self.entries.get(seq) for seq in range(first, last + 1)]
+        states, lease = _states(entries), self.lease
+        # A turn goes on only where all of it is known: what comes next is decided from its entries.
+        if lease and (states.get(lease.turn) is not TurnState.RUNNING or None in entries[lease.turn - first :]):
+            lease = None
+        placed = [self._placed(seq, first, set(branch), states) for seq in range(first, last + 1)]
+        keys = [(StoredKey.of_use(key), key.first, key.last) for key in self.keys.values() if key.first >= first]
+        own = IdempotencyKey.of("spool", about.id, None)
+        adopt = Adopt(entries=tuple(placed), key=own, keys=tuple(keys), lease=lease, version=about.version)
+        fields = {name: getattr(about, name) for name in NewConversation.model_fields}
+        answers = self._is_enough(branch, states, lease)
+        return Holding(
+            copy=Copy(scope=scope, id=about.id, first=first, base=last, last=last, answers=answers, lease=lease),
+            new=NewConversation.model_construct(**fields),
+            created_at=about.created_at,
+            adopt=adopt if placed else None,
+            draft=(self.draft[0], "".join(self.draft[1])),
+        )
+
+    def _branch(self, tip: Tip) -> list[int]:
         """Return the entries of the current branch that are known, without a gap, the newest first."""
         found: list[int] = []
-        seq = self.tip.head
-        while seq in self.entries and seq > self.tip.last - TRIMMED_AT and self.entries[seq].continues_branch:
+        seq = tip.head
+        while seq in self.entries and seq > tip.last - TRIMMED_AT and self.entries[seq].continues_branch:
             found.append(seq)
             seq = self.entries[seq].parent or ROOT
         return found
 
-    @property
-    def is_enough(self) -> bool:
-        """Whether a turn can go on with what is known: the newest entries, and if there is a state, all that led to it;
-        and that no turn is open but ours."""
-        branch = self.branch()
-        is_whole = not branch or self.entries[branch[-1]].parent is None
-        has_state = any(isinstance(self.entries[seq].body, StateChange) for seq in branch)
-        return self._is_idle(branch) and bool(branch or not self.tip.head) and (is_whole or not has_state)
+    def _is_enough(self, branch: Sequence[int], states: Mapping[int, TurnState], lease: Lease | None) -> bool:
+        """Whether a turn can go on with what is known: all that led to the state if there is one, and no turn is open
+        but ours. Where the end of a turn was not read, an answer at the end tells of it."""
+        known = [self.entries[seq] for seq in branch]
+        if known and known[-1].parent and any(isinstance(entry.body, StateChange) for entry in known):
+            return False
+        if {turn for turn, state in states.items() if state.is_open} - {lease.turn if lease else 0}:
+            return False
+        return not known or known[0].turn is None or known[0].turn in states or _is_answer(known[0].body)
 
-    def _is_idle(self, branch: Sequence[int]) -> bool:
-        """Whether no turn is open but ours. Where that was not read, an answer at the end tells that one has ended."""
-        if self.turns is not None:
-            return not self.turns.keys() - ({self.lease.turn} if self.lease else ())
-        newest = self.entries[branch[0]].body if branch else None
-        return not branch or (isinstance(newest, Message) and newest.role is Role.ASSISTANT and not newest.tool_calls)
+    def _placed(self, seq: int, first: int, branch: set[int], states: Mapping[int, TurnState]) -> Entry:
+        """Return an entry as the spool keeps it. What is not known, is on another branch, or was said of the whole,
+        leaves an empty remark."""
+        about, entry = self.conversation, self.entries.get(seq)
+        if about is None or entry is None:
+            at = about.updated_at if about else None
+            return Entry.trusted(conversation="", seq=seq, parent=None, turn=None, created_at=at, body=Update())
+        parent, body = entry.parent if entry.parent in branch else None, entry.body
+        is_remark = isinstance(body, Approval | Summary) or (isinstance(body, TurnChange) and entry.turn in states)
+        if seq not in branch and not (parent and is_remark):
+            body = Update()
+        elif isinstance(body, TurnChange) and body.parent not in branch:
+            body = body.model_copy(update={"parent": None})
+        turn = entry.turn if (entry.turn or 0) >= first else None
+        return entry.model_copy(update={"parent": parent, "turn": turn, "body": body})
 
 
-def _size(entry: Entry) -> int:
-    """Return about how much room an entry takes; a turn that begins or ends holds next to nothing."""
-    body = entry.body
-    is_small = type(body) is TurnChange and body.message is None
-    return ENTRY_OVERHEAD if is_small else ENTRY_OVERHEAD + characters(entry)
+def _states(entries: Sequence[Entry | None]) -> dict[int, TurnState]:
+    """Return in which states turns are, as far as what was told since the last entry that is not known says so."""
+    states: dict[int, TurnState] = {}
+    for entry in entries:
+        if entry is None:
+            states.clear()
+        elif isinstance(entry.body, TurnChange) and entry.turn is not None:
+            states[entry.turn] = entry.body.state
+    return states
+
+
+def _is_answer(body: Body) -> bool:
+    return isinstance(body, Message) and body.role is Role.ASSISTANT and not body.tool_calls
+
+
+def sent_with(body: Body) -> Message | None:
+    """Return the message that an entry holds, also of a turn that is queued."""
+    return body if isinstance(body, Message) else body.message if isinstance(body, TurnChange) else None
+
+
+def unknown(scope: Scope, conversation: str) -> Holding:
+    """Return how the spool takes in a conversation of which nothing is known."""
+    remark = Entry(conversation=conversation, seq=BLIND, parent=None, created_at=utc_now(), body=Update())
+    copy = Copy(scope=scope, id=conversation, first=BLIND, base=BLIND, last=BLIND, answers=False)
+    adopt = Adopt(entries=(remark,), key=IdempotencyKey.of("spool", conversation, None))
+    return Holding(copy=copy, new=NewConversation(id=conversation), adopt=adopt)
 
 
 class Memory:
@@ -135,70 +206,25 @@ class Memory:
         """Return what is known of a conversation."""
         return self._known.get((scope.tenant, scope.user, conversation))
 
-    def learn(self, scope: Scope, conversation: str, answer: Any, *, by_us: bool = False) -> None:
-        """Remember what the database has answered about a conversation, or about what we wrote to it."""
-        # By its exact type, because every answer passes here: matching patterns takes longer than all the rest.
-        kind, entries = type(answer), _NOTHING
-        if kind in _WITH_ENTRIES:
-            entries = answer.entries
-        elif kind is tuple:
-            if not answer or type(answer[0]) is not Entry:
-                return
-            entries = answer
-        elif kind not in _OTHERS:
-            return
+    def learn(self, verb: str, scope: Scope, conversation: str, args: Sequence[Any], answer: Any) -> None:
+        """Remember what the database has answered to a verb about a conversation."""
         place = (scope.tenant, scope.user, conversation)
         known = self._known.get(place)
         if known is None:
             known = self._known[place] = Known()
+            self._size += known.size
         else:
             self._known.move_to_end(place)
-        if kind is Conversation:
-            known.see(answer, by_us=by_us)
-        elif kind is Snapshot:
-            known.see(answer.conversation, by_us=by_us)
-        elif kind is Created:
-            known.see(answer.conversation, by_us=by_us)
-            if not answer.conversation.entries:
-                known.turns = {}
-        elif kind is Lease or (kind is Begun and answer.lease is not None):
-            known.lease, known.draft = answer if kind is Lease else answer.lease, ("", [])
-            if kind is Lease:
-                known.tip = known.tip._replace(last=known.tip.last + 1)  # the entry that says that it was taken up
-        if entries and not (entries[0].seq in known.entries and entries[-1].seq in known.entries):
-            self._size += known.add(entries)
-            while self._size > MOST_CHARACTERS and len(self._known) > 1:
-                self._size -= self._known.popitem(last=False)[1].size
-
-    def note_turns(self, scope: Scope, conversation: str, turns: Sequence[Turn]) -> None:
-        """Remember which turns are open."""
-        if (known := self.find(scope, conversation)) is not None:
-            known.turns = {turn.number: turn.state for turn in turns}
-
-    def note_sent(self, scope: Scope, conversation: str, made: Appended | Begun, key: IdempotencyKey | None) -> None:
-        """Remember what somebody sent through this instance, with a key or without."""
-        self.learn(scope, conversation, made)
-        if (known := self.find(scope, conversation)) is None or not made.entries:
-            return
-        known.own.update(entry.seq for entry in made.entries)
-        if isinstance(made, Begun) and made.lease is not None:
-            known.turns = {made.turn: TurnState.RUNNING}  # it runs, so that no other was open
-        if key is not None:
-            name, digest = key.name(scope).hex(), key.digest.hex()
-            first, last = made.entries[0].seq, made.entries[-1].seq
-            known.keys[name] = KeyPlace(name=name, digest=digest, first=first, last=last)
-
-    def note_text(self, lease: Lease, message: str, text: str) -> None:
-        """Remember text of the message that a turn of ours is writing."""
-        if (known := self.find(lease.scope, lease.conversation)) is not None:
-            if known.draft[0] != message:
-                known.draft = (message, [])
-            known.draft[1].append(text)
+        before = known.size
+        known.learn(verb, scope, args, answer)
+        self._size += known.size - before
+        while self._size > MOST_CHARACTERS and len(self._known) > 1:
+            self._size -= self._known.popitem(last=False)[1].size
 
     def let_go(self, scope: Scope, conversation: str, lease: Lease | None = None) -> None:
-        """Take note that no other turn runs here; which are open is not known."""
+        """Take note that no other turn runs here."""
         if (known := self.find(scope, conversation)) is not None:
-            known.lease, known.turns = lease, None
+            known.lease = lease
 
     def forget(self, scope: Scope, conversation: str | None = None) -> None:
         """Remember nothing of a conversation, or of a user, any more."""
@@ -216,65 +242,50 @@ class Memory:
             if (tenant, user) == (scope.tenant, scope.user) and known.conversation is not None:
                 yield known.conversation
 
-    def may_have(self, scope: Scope, conversation: str, key: IdempotencyKey | None, message: Message | None) -> bool:
-        """Whether the database may have made something with this key that is not known here: there is a message with
-        the same text, and nobody here knows with which key it came."""
-        known = self.find(scope, conversation)
-        if known is None or key is None or message is None or key.name(scope).hex() in known.keys:
-            return False
-        texts = (_sent(entry.body) for seq, entry in known.entries.items() if seq not in known.own)
-        return any(sent is not None and sent.content == message.content for sent in texts)
+
+class Remembering:
+    """A key ring, or the tables of files, asked through `ask`: in an outage the answer is what it was the last time."""
+
+    def __init__(self, inside: Any, ask: Callable[..., Awaitable[Any]]) -> None:
+        self._inside = inside
+        self._ask = ask
+        self._facts: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+        self._size = 0
+
+    def __getattr__(self, name: str) -> Any:
+        verb = getattr(self._inside, name)
+        if not iscoroutinefunction(verb):
+            return verb
+
+        async def asked(*args: Any, **kwargs: Any) -> Any:
+            try:
+                answer = await self._ask(verb, *args, **kwargs)
+            except OUTAGES:
+                if (name, *args) not in self._facts:
+                    raise
+                return self._facts[name, *args]
+            match name:
+                case "revoke" | "forget" | "end_login" | "drop":
+                    self._facts.clear()
+                    self._size = 0
+                case "secret" | "find" | "find_login" | "get":
+                    self._note((name, *args), answer)
+                case "put":
+                    self._note(("get", *args[:3]), args[3])
+                case "finish" if answer is not None:
+                    self._note(("find", args[0], answer[0].id), answer[0])
+            return answer
+
+        return asked
+
+    def _note(self, question: tuple[Any, ...], answer: Any) -> None:
+        self._size -= _size(self._facts.pop(question, None))
+        if answer is not None:
+            self._facts[question] = answer
+            self._size += _size(answer)
+        while self._size > MOST_CHARACTERS:
+            self._size -= _size(self._facts.popitem(last=False)[1])
 
 
-def _sent(body: Body) -> Message | None:
-    return body if isinstance(body, Message) else body.message if isinstance(body, TurnChange) else None
-
-
-def holding(known: Known) -> Holding | None:
-    """Return how the spool takes in what is known of a conversation; none if that is nothing."""
-    about = known.conversation
-    if about is None:
-        return None
-    branch, lease = known.branch(), known.lease
-    first = branch[-1] if branch else known.tip.last
-    names = ("id", "assistant", "title", "system", "model", "metadata")
-    # A turn goes on only where all of it is known: what comes next is decided from its entries.
-    is_held = lease is not None and all(seq in known.entries for seq in range(lease.turn, known.tip.last + 1))
-    is_held = is_held and lease is not None and first <= lease.turn <= known.tip.last
-    states = known.turns if known.turns is not None else {lease.turn: TurnState.RUNNING} if lease and is_held else {}
-    turns = [OpenTurn(number=number, state=state) for number, state in states.items() if number >= first]
-    if lease is not None and is_held:
-        turns = [_held(turn, lease) if turn.number == lease.turn else turn for turn in turns]
-    return Holding(
-        new=NewConversation.model_construct(**{name: getattr(about, name) for name in names}),
-        about=about,
-        entries=[_kept(known, seq, first, set(branch)) for seq in range(first, known.tip.last + 1) if seq],
-        turns=tuple(turns),
-        keys=tuple(key for key in known.keys.values() if key.first >= first),
-        lease=lease if is_held else None,
-        draft=(known.draft[0], "".join(known.draft[1])),
-    )
-
-
-def _held(turn: OpenTurn, lease: Lease) -> OpenTurn:
-    return turn.model_copy(update={"state": TurnState.RUNNING, "owner": lease.owner, "fence": lease.fence})
-
-
-def _kept(known: Known, seq: int, first: int, branch: set[int]) -> Entry:
-    """Return an entry as the spool keeps it. What is not known, is on another branch, or was said of the whole, leaves
-    an empty remark."""
-    about, entry = known.conversation, known.entries.get(seq)
-    body: Body = Update()
-    parent = entry.parent if entry is not None and entry.parent in branch else None
-    if entry is not None and (seq in branch or (parent and isinstance(entry.body, TurnChange | Approval | Summary))):
-        body = entry.body
-        if isinstance(body, TurnChange) and body.parent not in branch:
-            body = body.model_copy(update={"parent": None})
-    return Entry.trusted(
-        conversation=about.id if about else "",
-        seq=seq,
-        parent=parent,
-        turn=entry.turn if entry is not None and (entry.turn or 0) >= first else None,
-        created_at=entry.created_at if entry is not None else about.updated_at if about else None,
-        body=body,
-    )
+def _size(answer: Any) -> int:
+    return 0 if answer is None else OVERHEAD + (len(answer) if isinstance(answer, bytes) else 0)

@@ -1,6 +1,5 @@
-"""Whether the database answers: calls have a time limit, and after a failure the database is checked until it is back
-and the spool is drained. While it is away, calls fail at once.
-"""
+"""Whether the database answers: after a failure it is looked at until it is back and the spool is drained. While it is
+away, calls fail at once. One that does not answer in time is found out by its pool of connections."""
 
 import asyncio
 import logging
@@ -20,11 +19,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 OUTAGES = (StoreUnavailable, StoreFull, StoreReadOnly)
 """Errors that mean that the database is out of reach or takes no writes."""
-AWAY = "The database is away."
 LOOK_EVERY = 0.5
 """Seconds between two looks whether the database is back, or a turn has ended that draining waits for."""
-TICKS = 8
-"""How often within the patience late calls are looked for."""
 LOOKS_UNTOLD = 120
 """After how many checks an outage is logged again."""
 
@@ -44,74 +40,25 @@ class OutageWatch:
     `held` tells in words how much is."""
 
     def __init__(
-        self,
-        database: Store,
-        patience: float,
-        clock: Clock,
-        drain: Callable[[], Awaitable[bool]],
-        held: Callable[[], str],
+        self, database: Store, clock: Clock, drain: Callable[[], Awaitable[bool]], held: Callable[[], str]
     ) -> None:
         self._database = database
-        self._patience = patience
         self._clock = clock
         self._drain = drain
         self._held = held
         self._task: asyncio.Task[None] | None = None
-        # Since which tick each task waits for an answer; of those that were told to stop, how often they had been
-        # before. Ticks are counted, not seconds: a process that was frozen has waited for nobody meanwhile.
-        self._tick = 0
-        self._asked: dict[asyncio.Task[Any] | None, int] = {}
-        self._late: dict[asyncio.Task[Any], int] = {}
-        self._timer: asyncio.TimerHandle | None = None
         self.is_down = False
         self.since: datetime | None = None
 
     async def ask(self, call: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
-        """Return what the database answers. One that does not answer in time is away."""
+        """Return what the database answers."""
         if self.is_down:
-            raise StoreUnavailable(AWAY)
-        # One timer for all calls is far cheaper than one for each.
-        self._asked[task := asyncio.current_task()] = self._tick
-        if self._timer is None:
-            self._wait_a_tick()
+            raise StoreUnavailable("The database is away.")
         try:
             return await call(*args, **kwargs)
         except OUTAGES as error:
             self.fall(error)
             raise
-        except asyncio.CancelledError:
-            if task is None or task not in self._late or task.uncancel() > self._late[task]:
-                raise
-            late = StoreUnavailable(f"The database has not answered within {self._patience:g} seconds.")
-            self.fall(late)
-            raise late from None
-        finally:
-            self._asked.pop(task, None)
-            if self._late and task is not None:
-                self._late.pop(task, None)
-
-    async def ask_patiently(self, call: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
-        """Return what the database answers to a call that is slow by nature."""
-        if self.is_down:
-            raise StoreUnavailable(AWAY)
-        try:
-            return await call(*args, **kwargs)
-        except OUTAGES as error:
-            self.fall(error)
-            raise
-
-    def _wait_a_tick(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._patience / TICKS, self._stop_late_calls)
-
-    def _stop_late_calls(self) -> None:
-        self._tick += 1
-        for task, since in self._asked.items():
-            if task is not None and self._tick - since > TICKS and task not in self._late:
-                self._late[task] = task.cancelling()
-                task.cancel()
-        self._timer = None
-        if self._asked:
-            self._wait_a_tick()
 
     def fall(self, why: StoreError) -> None:
         """Take note that the database is away, and look after it from now on."""
@@ -155,8 +102,6 @@ class OutageWatch:
 
     async def close(self) -> None:
         """Look no more."""
-        if self._timer is not None:
-            self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

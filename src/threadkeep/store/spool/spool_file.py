@@ -1,37 +1,38 @@
-"""The spool itself: an embedded store in a folder that only one process uses at a time, and how a conversation of the
-database is kept in it.
+"""The spool itself: the SQLite store in a folder that only one process uses at a time, and a table of what is known of
+each conversation in it, by which it is carried over to the database.
 
 Entries have the numbers that they have in the database; those before the first that is known here are left out. Each
 user has a tenant of their own in it, so that nobody can take an id from somebody else.
 """
 
+import asyncio
 import fcntl
-import json
 import logging
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
-from hashlib import blake2b
+from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from threadkeep.conversation.clock import Clock
-from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease
 from threadkeep.errors import InvalidValue, StoreBusy, StoreCorrupt, StoreUnavailable
-from threadkeep.store.base import MAX_LIMIT, ROOT
-from threadkeep.store.checks import encode_within
+from threadkeep.store import import_rules
+from threadkeep.store.checks import check_adopt
 from threadkeep.store.filesystem import make_folder, translating_os_errors, unused_name, write_file
-from threadkeep.store.import_rules import ADOPTED_FOR
-from threadkeep.store.record import Imported, ImportedPlace, KeyPlace, OpenTurn, Record, Tip
+from threadkeep.store.record import KeyPlace, KeyUse, Tip
 from threadkeep.store.rules import Verb
 from threadkeep.store.sqlite.opening import set_log_aside
+from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.store import SqliteStore
+from threadkeep.store.values import Adopt
 
 logger = logging.getLogger(__name__)
 
@@ -39,43 +40,85 @@ OF_DATABASE, DAMAGE = "database", "damage"
 """Files of a spool: the secret of its database, and what was found to be wrong with it."""
 IN_USE = "Another process uses this spool, and drains it by itself: every instance needs a folder of its own."
 REPAIRS = 2
-Place = tuple[str, str]
-"""The tenant of a user in the spool, and a conversation."""
+BLIND = 2**40
+"""Entries of a conversation of which nothing is known here, not even its length, are numbered from here on."""
+_TABLE = "CREATE TABLE IF NOT EXISTS copy (conversation INTEGER PRIMARY KEY, about TEXT)"
 
 
-@lru_cache(maxsize=10_000)
-def inside(scope: Scope) -> Scope:
-    """Return whose a user's conversations are in the spool."""
-    name = json.dumps([scope.tenant, scope.user]).encode()
-    return Scope(tenant=f"u{blake2b(name, digest_size=16).hexdigest()}", user=scope.user)
+class Copy(BaseModel):
+    """What is known of one conversation that the spool holds. `first` is the first entry that is known here, `base` the
+    newest that came from the database, `last` the newest here; `answers` is whether enough is known for turns to go on;
+    `is_new` is whether it was begun in the outage, with a `key` if it had one; `lease` is of the turn of the database
+    that goes on here, `is_writing` is whether that has written text since; `left` is set when it has left the spool."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    scope: Scope
+    id: str
+    first: int = 1
+    base: int = 0
+    answers: bool = True
+    is_new: bool = False
+    key: KeyUse | None = None
+    lease: Lease | None = None
+    last: int = Field(default=0, exclude=True)
+    is_writing: bool = Field(default=False, exclude=True)
+    bytes: int = Field(default=0, exclude=True)
+    left: asyncio.Event = Field(default_factory=asyncio.Event, exclude=True)
+    lock: asyncio.Lock = Field(default_factory=asyncio.Lock, exclude=True)
+
+    @property
+    def place(self) -> tuple[Scope, str]:
+        return self.scope, self.id
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether nothing is known of what it continues."""
+        return self.base == BLIND
+
+    @property
+    def is_spooled(self) -> bool:
+        """Whether it holds anything that is not in the database."""
+        return self.last > self.base or self.is_new or self.is_writing
+
+    def runs(self, turn: int) -> bool:
+        """Whether a turn is run here, and not in the database."""
+        return turn > self.base or (self.lease is not None and self.lease.turn == turn)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Holding:
-    """A conversation as it is brought into the spool: what is known of it, with `draft` the id and the text of the
-    message that `lease` is being used to write."""
+    """A copy as it is brought into the spool: what is known of its log, and the id and the text of the message that its
+    lease is being used to write."""
 
+    copy: Copy
     new: NewConversation
-    about: Conversation | None = None
-    entries: Sequence[Entry] = ()
-    turns: tuple[OpenTurn, ...] = ()
-    keys: tuple[KeyPlace, ...] = ()
-    lease: Lease | None = None
+    created_at: datetime | None = None
+    adopt: Adopt | None = None
     draft: tuple[str, str] = ("", "")
 
 
-class KeptKey(NamedTuple):
-    """A key in the spool: its name and digest, and the first and the last entry that it made."""
+class StoredKey(IdempotencyKey):
+    """An idempotency key of which only the name and the digest were kept."""
 
-    name: bytes
-    digest: bytes
-    first: int
-    last: int
+    stored: bytes
+
+    @classmethod
+    def of_use(cls, use: KeyUse) -> Self:
+        return cls(route="kept", key="kept", stored=bytes.fromhex(use.name), digest=bytes.fromhex(use.digest))
+
+    def name(self, scope: Scope) -> bytes:
+        return self.stored
+
+
+class _OwnTenants(Reader):
+    def tenant_name(self, scope: Scope) -> str:
+        return f"{scope.tenant} {scope.user}"
 
 
 class SpoolFile(SqliteStore):
     """A spool in a folder. `damage` tells what was found to be wrong with it, until somebody removes that file."""
 
+    reading = _OwnTenants
     folder: Path
     _locked: int | None = None
 
@@ -89,27 +132,26 @@ class SpoolFile(SqliteStore):
             fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for _ in range(REPAIRS):
                 try:
-                    spool = await cls._opened(folder, clock, ids, max_bytes)
+                    spool = await cls.looked_at(folder, clock, ids, max_bytes)
                     break
                 except StoreCorrupt as error:
                     _repair(folder, clock, error)
             else:
-                spool = await cls._opened(folder, clock, ids, max_bytes)
-        except BlockingIOError:
+                spool = await cls.looked_at(folder, clock, ids, max_bytes)
+        except BaseException as error:
             os.close(locked)
-            raise StoreBusy(IN_USE) from None
-        except BaseException:
-            os.close(locked)
-            raise
+            raise StoreBusy(IN_USE) if isinstance(error, BlockingIOError) else error from None
         spool._locked = locked
         return spool
 
     @classmethod
-    async def _opened(cls, folder: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
+    async def looked_at(cls, folder: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
+        """Open the spool of this folder, also while another process has it."""
         spool = await cls.open(spool_path(folder), clock, ids, max_bytes)
         spool.folder = folder
         try:
-            await spool.conversations()
+            await spool._run(lambda: spool.writer.connection.execute(_TABLE))
+            await spool.copies()
         except BaseException:
             await spool.close()
             raise
@@ -133,58 +175,58 @@ class SpoolFile(SqliteStore):
     async def belong_to(self, secret: bytes) -> None:
         """Take note whose spool this is; `InvalidValue` if it holds what was sent to another database."""
         path = self.folder / OF_DATABASE
-        if path.exists() and path.read_bytes() != secret and await self.conversations():
+        if path.exists() and path.read_bytes() != secret and await self.copies():
             raise InvalidValue(f"The spool in {self.folder} belongs to another database: drain it into that one.")
         with translating_os_errors():
             write_file(path, secret)
 
     # What it holds
 
-    async def conversations(self) -> list[Conversation]:
+    async def copies(self) -> list[Copy]:
         """Return everything that it holds."""
-        found: list[Conversation] = []
-        for tenant in await self.tenants():
-            after: str | None = None
-            while True:
-                page = await self.list_tenant(tenant, limit=MAX_LIMIT, after=after)
-                found += [await self.get(item.scope, item.id) for item in page.items]
-                if (after := page.next) is None:
-                    break
+        with self._snapshot():
+            rows = self._reader.db.rows("SELECT about FROM copy")
+        found = [Copy.model_validate_json(about) for (about,) in rows]
+        for copy in found:
+            copy.last = (await self.get(*copy.place)).entries
         return found
 
-    async def hold(self, scope: Scope, holding: Holding) -> None:
+    async def hold(self, holding: Holding) -> None:
         """Bring a conversation in, in one step; its entries keep their numbers."""
-        new, about, lease = holding.new, holding.about, holding.lease
-        name, rows = new.id or "", [encode_within(entry.body, self._rules.max_bytes) for entry in holding.entries]
-        places = [
-            ImportedPlace.trusted(parent=entry.parent or ROOT, turn=entry.turn, at=entry.created_at, beside=0)
-            for entry in holding.entries
-        ]
-        until = self._clock() + ADOPTED_FOR
-        turns = [turn.model_copy(update={"until": until}) if turn.owner else turn for turn in holding.turns]
-        version = about.version if about else 1
-        imported = Imported(places=tuple(places), version=version, turns=tuple(turns), keys=holding.keys)
+        copy, adopt, (message, text) = holding.copy, holding.adopt, holding.draft
+        rows = check_adopt(adopt, self._rules.max_bytes) if adopt else []
 
         def work() -> None:
-            self._log.create(scope, name, new, None, about.created_at if about else None, self.caps)
-            if holding.entries:
-                end = self._log.end(scope, name)
-                end.tip = Tip(last=holding.entries[0].seq - 1)
-                bodies = tuple(entry.body for entry in holding.entries)
-                self._log.commit(end, Record(at=self._clock(), bodies=bodies, imported=imported), rows)
-            if lease is not None and holding.draft[1]:
-                message, text = holding.draft
-                verb = Verb(lambda end: self._rules.write(end, lease, message, 0, text))
-                self._log.write(scope, name, verb, self.caps)
+            self._log.create(*copy.place, holding.new, None, holding.created_at, self.caps)
+            end = self._log.end(*copy.place)
+            end.tip = Tip(last=copy.first - 1)
+            about = (end.log.key.conversation, copy.model_dump_json())
+            self.writer.connection.execute("INSERT INTO copy VALUES (?, ?)", about)
+            if adopt is not None:
+                verb = Verb(lambda end: import_rules.adopt(self._rules, adopt, rows, {}, end))
+                self._log.write(*copy.place, verb, self.caps)
+            if (lease := copy.lease) is not None and text:
+                written = Verb(lambda end: self._rules.write(end, lease, message, 0, text))
+                self._log.write(*copy.place, written, self.caps)
 
         await self._run(work)
 
-    async def keys_of(self, scope: Scope, conversation: str) -> list[KeptKey]:
+    async def remove(self, copy: Copy) -> None:
+        """Take a conversation out again."""
+        act = self._act(*copy.place, "deleted")
+
+        def work() -> None:
+            key = self._log.end(*copy.place).log.key.conversation
+            self.writer.connection.execute("DELETE FROM copy WHERE conversation = ?", (key,))
+            self._remover.hide(*copy.place, None, act)
+
+        await self._run(work)
+
+    async def keys_of(self, copy: Copy) -> list[KeyPlace]:
         """Return the keys that made entries of a conversation."""
-        found = "SELECT name, digest, first, last FROM key WHERE tenant = ? AND conversation = ? AND first > 0"
-        return await self._read(
-            scope, conversation, lambda log: [KeptKey(*row) for row in self._reader.db.rows(found, log.key[:2])]
-        )
+        found = "SELECT hex(name), hex(digest), first, last FROM key WHERE tenant = ? AND conversation = ?"
+        rows = await self._read(*copy.place, lambda log: list(self._reader.db.rows(found, log.key[:2])))
+        return [KeyPlace(name=name, digest=digest, first=first, last=last) for name, digest, first, last in rows]
 
 
 def spool_path(folder: Path) -> Path:
@@ -199,7 +241,7 @@ def damage_in(folder: Path) -> str | None:
     return None
 
 
-def add_damage(folder: Path, said: str) -> None:
+def _add_damage(folder: Path, said: str) -> None:
     """Keep what is wrong with a spool for health, doctor and whoever looks into the folder."""
     logger.error("the spool in %s is damaged: %s", folder, said)
     with translating_os_errors():
@@ -211,9 +253,9 @@ def _repair(folder: Path, clock: Clock, why: StoreCorrupt) -> None:
     path = spool_path(folder)
     with suppress(StoreCorrupt):
         if (done := set_log_aside(path)) is not None:
-            return add_damage(folder, done)
+            return _add_damage(folder, done)
     aside = unused_name(path, "damaged", clock())
-    for file in folder.glob(f"{path.name}*"):
-        if file.name.removeprefix(path.name) in ("", "-wal", "-shm", "-mark"):
-            os.replace(file, f"{aside}{file.name.removeprefix(path.name)}")
-    return add_damage(folder, f"{path.name} cannot be read and is kept as {aside.name}: {why}")
+    for suffix in ("", "-wal", "-shm", "-mark"):
+        with suppress(FileNotFoundError):
+            os.replace(f"{path}{suffix}", f"{aside}{suffix}")
+    return _add_damage(folder, f"{path.name} cannot be read and is kept as {aside.name}: {why}")

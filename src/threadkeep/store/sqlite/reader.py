@@ -51,9 +51,13 @@ class Reader:
         """Remember no keys any more: what was read may have been undone."""
         self._scopes.clear()
 
+    def tenant_name(self, scope: Scope) -> str:
+        """Return the name under which a user's tenant is kept."""
+        return scope.tenant
+
     def scope(self, scope: Scope) -> tuple[int, int] | None:
         """Return the keys of tenant and user, if they ever stored something."""
-        names = (scope.tenant, scope.user)
+        names = (self.tenant_name(scope), scope.user)
         known = self._scopes.get(names)
         if known is None:
             known = self.db.row(

@@ -55,15 +55,16 @@ class SqliteStore(RuledStore):
     """Conversations in one SQLite file."""
 
     files: SqliteFiles
+    reading = Reader
 
     def __init__(self, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         super().__init__(clock, ids, max_bytes)
         self._path = path
         connection, _ = open_file(path)
-        log = LogWriter(Reader(connection), clock)
+        log = LogWriter(self.reading(connection), clock)
         writer = Writer(connection, log.begin, log.forget)
-        self._wire(log, writer, Reader(connect(path)))
-        self._searcher = Reader(connect(path))
+        self._wire(log, writer, self.reading(connect(path)))
+        self._searcher = self.reading(connect(path))
         self._searching = asyncio.Lock()
         self._health = HealthCheck(path, writer)
         self.maintenance = Maintenance(writer, log)

@@ -148,8 +148,9 @@ class LogWriter:
         found = self.reader.scope(scope)
         if found is not None:
             return found
-        self.db.execute("INSERT OR IGNORE INTO tenant (name) VALUES (?)", (scope.tenant,))
-        tenant = self.db.value("SELECT key FROM tenant WHERE name = ?", (scope.tenant,))
+        name = (self.reader.tenant_name(scope),)
+        self.db.execute("INSERT OR IGNORE INTO tenant (name) VALUES (?)", name)
+        tenant = self.db.value("SELECT key FROM tenant WHERE name = ?", name)
         unnamed = (tenant, self.reader.pseudonym(tenant, scope.user))
         if (key := self.db.value("SELECT key FROM user WHERE tenant = ? AND name = ?", unnamed)) is not None:
             self.db.execute("UPDATE user SET name = ? WHERE key = ?", (scope.user, key))

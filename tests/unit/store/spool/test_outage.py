@@ -1,7 +1,6 @@
 """The watch over a database that is away."""
 
 import asyncio
-import time
 
 import pytest
 
@@ -24,7 +23,7 @@ async def test_a_database_that_goes_away_again_while_the_last_is_written_is_look
             watch.fall(StoreFull())
         return True
 
-    watch = OutageWatch(await open_store("memory:"), 1.0, utc_now, drain, lambda: "nothing")
+    watch = OutageWatch(await open_store("memory:"), utc_now, drain, lambda: "nothing")
     watch.fall(StoreFull())
     began = watch.since
     await drains.acquire()
@@ -41,7 +40,7 @@ async def test_what_failed_in_an_outage_is_told_of_no_more_when_it_has_ended() -
         return True
 
     database = await open_store("memory:")
-    watch = OutageWatch(database, 1.0, utc_now, drain, lambda: "nothing")
+    watch = OutageWatch(database, utc_now, drain, lambda: "nothing")
     watch.fall(StoreFull())
     await database.unreached.each("a job", ["a"], work)
     told = [database.unreached.state]
@@ -62,26 +61,9 @@ async def test_the_log_tells_again_and_again_how_much_is_held(
         drains.release()
         return False
 
-    watch = OutageWatch(await open_store("memory:"), 1.0, utc_now, drain, lambda: "3 conversations")
+    watch = OutageWatch(await open_store("memory:"), utc_now, drain, lambda: "3 conversations")
     watch.fall(StoreFull())
     for _ in range(outage.LOOKS_UNTOLD + 1):
         await drains.acquire()
     assert f"away since {watch.since}: 3 conversations in the spool" in caplog.text
-    await watch.close()
-
-
-async def test_a_process_that_was_frozen_does_not_take_the_database_for_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def drain() -> bool:
-        return True
-
-    watch = OutageWatch(await open_store("memory:"), 60.0, utc_now, drain, lambda: "nothing")
-    loop, answer, ticked = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
-    asking = asyncio.create_task(watch.ask(answer.wait))
-    await asyncio.sleep(0)
-    monkeypatch.setattr(loop, "time", lambda: time.monotonic() + 600)
-    loop.call_later(0, ticked.set)
-    await ticked.wait()
-    answer.set()
-    assert await asking
-    assert watch.since is None
     await watch.close()
