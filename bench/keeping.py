@@ -35,7 +35,8 @@ from bench.texts import turns
 from bench.turn import ASSISTANT, InstantModel, first_and_last
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversations import Conversations
 from threadkeep.runtime import open_conversations, open_store

@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor, mark_of
-from threadkeep.conversation.entry import Approval, Entry, Status, Update
+from threadkeep.conversation.entry import Approval, Entry, Update
 from threadkeep.conversation.events import Event, MessageCompleted, TurnEnded, TurnWaiting
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.parts import Part, split_text

@@ -28,7 +28,7 @@ own exceptions never leave `store/`.
     ├── RetrievalError           the documents that an assistant looks things up in
     │   └── IndexUnusable, WrongEmbeddings, EmbeddingFailed, PackageMissing
     └── StoreError               the storage, not the request
-        └── StoreUnavailable, StoreBusy, StoreFull, StoreReadOnly, StoreDenied, StoreCorrupt, StoreTooNew,
+        └── StoreUnavailable, StoreBusy, StoreFull, StoreReadOnly, StoreDenied, StoreCorrupt, StoreTooNew, StoreTooOld,
             StoreNotMigrated, SpoolFull
 """
 
@@ -404,6 +404,10 @@ class StoreCorrupt(StoreError, code="store_corrupt"):
 
 class StoreTooNew(StoreError, code="store_too_new"):
     """The store was written by a newer release of Threadkeep; upgrade Threadkeep to open it."""
+
+
+class StoreTooOld(StoreError, code="store_too_old"):
+    """The store was made by a development version of Threadkeep; export it with that version and import it here."""
 
 
 class StoreNotMigrated(StoreError, code="store_not_migrated"):

@@ -10,7 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from threadkeep.conversation.entry import Entry, HeadChoice, Status, Update
+from threadkeep.conversation.entry import Entry, HeadChoice, Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.errors import InvalidId, InvalidImport, InvalidInput

@@ -27,7 +27,8 @@ from tests.acceptance.torture import Told, torture
 from threadkeep.conversation.api_key import KeyRole
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope

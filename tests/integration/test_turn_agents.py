@@ -24,7 +24,7 @@ from tests.unit.turn.processes import (
 )
 from threadkeep.conversation.blocks import Table
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Status
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation_handle import ConversationHandle

@@ -11,7 +11,7 @@ from itertools import count
 import pytest
 
 from threadkeep.background import supervised
-from threadkeep.conversation.entry import Status
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import ConversationNotFound, StoreBusy
 from threadkeep.jobs import KEPT_SECONDS, keep_audit, obey_daily, purge_deleted, release_idle

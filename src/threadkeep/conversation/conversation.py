@@ -4,10 +4,9 @@ from typing import Self
 
 from pydantic import Field
 
-from threadkeep.conversation.entry import Status
+from threadkeep.conversation.facts import LARGE, ConversationFacts, Title
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.share import Share
 from threadkeep.conversation.value import JsonObject, Moment, Text, Value
 
 
@@ -16,27 +15,23 @@ class NewConversation(Value):
 
     id: Id | None = None
     assistant: Id | None = None
-    title: Text | None = Field(default=None, max_length=500)
+    title: Title | None = None
     system: Text | None = None
     model: Text | None = Field(default=None, max_length=200)
     metadata: JsonObject = Field(default_factory=dict)
 
+    def facts(self) -> ConversationFacts:
+        """Return what is known of it when it is made."""
+        return ConversationFacts.model_validate(self.model_dump(exclude={"id"}))
 
-class Conversation(Value):
+
+class Conversation(ConversationFacts):
     """A stored conversation. `head` is the entry that the next message continues; `entries` counts the whole log;
     `shares` are its links, which lists leave out. It may be `incomplete` while the database is away: then it is what
     one instance knows of it."""
 
     scope: Scope
     id: str
-    assistant: str | None = None
-    title: str | None = None
-    system: str | None = None
-    model: str | None = None
-    metadata: JsonObject = Field(default_factory=dict)
-    status: Status = Status.ACTIVE
-    archived: bool = False
-    shares: tuple[Share, ...] = ()
     version: int = 1
     head: int | None = None
     entries: int = 0
@@ -46,7 +41,8 @@ class Conversation(Value):
 
     def listed(self) -> Self:
         """Return it as lists show it: without what may be large."""
-        return self.model_copy(update={"system": None, "metadata": {}, "shares": ()})
+        nothing = ConversationFacts()
+        return self.model_copy(update={name: getattr(nothing, name) for name in LARGE})
 
 
 class Branch(Value):

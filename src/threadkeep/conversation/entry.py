@@ -4,25 +4,16 @@ Messages and state changes continue the branch and become its head. The others a
 they are in the log and have a `seq`, but belong to no branch.
 """
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from threadkeep.conversation.ids import Id
+from threadkeep.conversation.facts import SomeFacts
 from threadkeep.conversation.message import MAX_TOKENS, Message
 from threadkeep.conversation.share import MOST_SHARES, Share
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.conversation.value import JsonObject, Moment, Text, Value
-
-
-class Status(StrEnum):
-    """The status of a conversation."""
-
-    ACTIVE = "active"
-    COMPLETED = "completed"
-    ABANDONED = "abandoned"
 
 
 class Summary(Value):
@@ -42,17 +33,12 @@ class Approval(Value):
     reason: Text | None = None
 
 
-class Update(Value):
+class Update(SomeFacts):
     """A change of the conversation as a whole. A field that is not set was not changed. `shares` are all of its links
     from now on."""
 
     kind: Literal["update"] = "update"
-    title: Text | None = Field(default=None, max_length=500)
     metadata: JsonObject | None = None
-    status: Status | None = None
-    archived: bool | None = None
-    model: Text | None = Field(default=None, max_length=200)
-    assistant: Id | None = None
     shares: tuple[Share, ...] | None = Field(
         default=None, max_length=MOST_SHARES, exclude_if=lambda shares: shares is None
     )

@@ -11,7 +11,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.entry import Body, Entry, Status
+from threadkeep.conversation.entry import Body, Entry
+from threadkeep.conversation.facts import ListedFacts, Status, Title
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.value import JsonObject, Moment, Text, Value
 
@@ -23,12 +24,12 @@ Stored = Annotated[Moment, Field(lt=datetime(9999, 1, 1, tzinfo=UTC))]
 """A moment with one after it: lists go on behind the last one that they showed."""
 
 
-class ExportedConversation(Value):
+class ExportedConversation(ListedFacts):
     """The conversation as a whole, as it was at the moment of the export."""
 
     id: Id
     assistant: Id | None
-    title: Annotated[Text | None, Field(max_length=500)]
+    title: Title | None
     system: Text | None
     model: Annotated[Text | None, Field(max_length=200)]
     metadata: JsonObject

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from threadkeep.conversation.clock import period, period_text
-from threadkeep.conversation.entry import Status
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.value import Value
 

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import ConversationBusy, ConversationNotFound, LegalHold

@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 from starlette.requests import HTTPConnection
 
 from threadkeep.conversation.clock import period
-from threadkeep.conversation.entry import Status
+from threadkeep.conversation.facts import SomeFacts, Status
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import Id, check_id
 from threadkeep.conversation.parts import MAX_PARTS
@@ -111,15 +111,33 @@ class CreateBody(Body):
     metadata: JsonObject = Field(default_factory=dict)
 
 
-class PatchBody(Body):
-    """What to change; a field that is left out, or null, stays."""
+class PatchBody(Body, SomeFacts):
+    """What to change; a field that is left out, or null, stays. `assistant` is who answers from the next turn on."""
 
+    model_config = ConfigDict(strict=True)
     title: Title | None = None
     metadata: JsonObject | None = None
-    status: Status | None = None
-    archived: StrictBool | None = None
+    status: Status | None = Field(default=None, strict=False)
     model: ModelName | None = None
-    assistant: Id | None = Field(default=None, examples=["shop"], description="Who answers from the next turn on.")
+
+
+class ListParameters(SomeFacts):
+    """Which conversations a list is to show, and how many at most."""
+
+    model_config = ConfigDict(extra="ignore")
+    title: Title | None = Field(default=None, description="Words of it; the last may be a beginning.")
+    shared: bool | None = None
+    metadata: list[str] = Field(default=[], max_length=8, description="key=value; several must all hold.")
+    limit: int = Field(default=20, ge=1, le=200, description="How many at most.")
+    after: str | None = None
+
+    def filters(self) -> dict[str, Any]:
+        """Return the fields of a `ListFilter`."""
+        pairs = [pair.partition("=") for pair in self.metadata]
+        if not all(key and sign for key, sign, _ in pairs):
+            raise InvalidValue("Metadata are asked for as key=value.")
+        wanted = {key: value for key, _, value in pairs}
+        return {**self.model_dump(exclude={"limit", "after"}), "metadata": wanted}
 
 
 class SendBody(Body):

@@ -10,6 +10,7 @@ from threadkeep.conversation.blocks import AnyBlock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.event_json import UNSEEN
+from threadkeep.conversation.facts import ListedFacts
 from threadkeep.conversation.message import Message, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import AnyPart, Part
 from threadkeep.conversation.tree import Tree
@@ -33,16 +34,12 @@ class Shown(Adoptable):
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
 
-class ListedConversation(Shown):
+class ListedConversation(ListedFacts, Shown):
     """A conversation as a list shows it: without its messages, its instructions and its metadata. `incomplete` is one
     that is shown as far as this instance knows it, because the database is away."""
 
+    model_config = ConfigDict(extra="ignore", json_schema_serialization_defaults_required=True)
     id: str
-    assistant: str | None
-    title: str | None
-    model: str | None
-    status: str
-    archived: bool
     version: int
     head: int | None
     entries: int

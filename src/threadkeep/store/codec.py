@@ -6,6 +6,7 @@ message too; the first byte of packed content names the dictionary, and a dictio
 """
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from operator import itemgetter
@@ -15,9 +16,9 @@ from pydantic import TypeAdapter
 from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor, ZstdError
 
 from threadkeep.conversation.entry import Approval, Body, HeadChoice, Summary, Update
+from threadkeep.conversation.facts import LARGE, ConversationFacts
 from threadkeep.conversation.message import Message, MessageStatus, Role, Usage
 from threadkeep.conversation.parts import stored_part
-from threadkeep.conversation.share import Share
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import InvalidInput, StoreCorrupt
@@ -192,16 +193,17 @@ def _decode(row: Row) -> Body:
     return message if known else Message.model_validate(message.__dict__ | parts)
 
 
-_SHARES: TypeAdapter[tuple[Share, ...]] = TypeAdapter(tuple[Share, ...])
+def encode_facts(facts: ConversationFacts) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return facts as two documents: what lists show, and what may be large. What is as in every new conversation
+    stands in neither, so that a field that a later release adds needs no migration."""
+    fields = facts.model_dump(mode="json", include=set(ConversationFacts.model_fields), exclude_defaults=True)
+    large = {name: fields.pop(name) for name in LARGE & fields.keys()}
+    return fields, large
 
 
-def encode_shares(shares: tuple[Share, ...] | None) -> str | None:
-    """Return the links of a conversation as a column holds them."""
-    return None if shares is None else _SHARES.dump_json(shares).decode()
-
-
-def decode_shares(column: str | None) -> tuple[Share, ...]:
-    return _SHARES.validate_json(column) if column else ()
+def decode_facts(listed: Mapping[str, Any], large: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a conversation that these documents hold."""
+    return ConversationFacts.model_validate({**listed, **large}).__dict__
 
 
 def found_text(row: Row) -> str:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Protocol
 from pydantic import Field, model_validator
 
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Body, Entry, HeadChoice, PathBody, Status
+from threadkeep.conversation.entry import Body, Entry, HeadChoice, PathBody
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Jump

@@ -12,7 +12,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.draft_text import stream_of
-from threadkeep.conversation.entry import Body, Entry, HeadChoice, Status, Update
+from threadkeep.conversation.entry import Body, Entry, HeadChoice, Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope

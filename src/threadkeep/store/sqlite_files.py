@@ -22,7 +22,6 @@ STEP = 16
 """How many chunks are removed in one transaction."""
 DELETED = 0
 """When a file was touched whose conversations were all deleted: it is missing until one is restored."""
-_SCHEMA = {"file_blob": "0012_files.sql", "file_total": "0013_file_totals.sql"}
 _FILE = (
     "SELECT f.user, f.id, f.name, f.media_type, b.size, b.sha256, f.blob, b.chunk, f.created_at, f.touched_at "
     "FROM file f JOIN file_blob b ON b.id = f.blob"
@@ -43,10 +42,9 @@ class Run(Protocol):
 
 def make_tables(database: Database) -> None:
     """Make the tables that are missing in a database of their own."""
-    migrations = files("threadkeep.store.sqlite").joinpath("migrations")
-    for table, name in _SCHEMA.items():
-        if not database.value("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)):
-            database.execute(migrations.joinpath(name).read_text(encoding="utf-8"))
+    if not database.value("SELECT 1 FROM sqlite_schema WHERE name = 'file_blob'"):
+        schema = files("threadkeep.store.sqlite").joinpath("schema.sql").read_text(encoding="utf-8")
+        database.execute(schema[schema.index("-- Attachments") :])
 
 
 def in_transaction(database: Database, work: Callable[[Database], T]) -> T:

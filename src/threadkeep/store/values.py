@@ -8,12 +8,12 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.entry import Approval, Entry, Status, Summary
+from threadkeep.conversation.entry import Approval, Entry, Summary
+from threadkeep.conversation.facts import ListedFacts, SomeFacts
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
-from threadkeep.conversation.value import Text, Value
 from threadkeep.errors import InvalidSearch
 from threadkeep.store.audit import Act
 from threadkeep.text.query import Terms
@@ -132,17 +132,35 @@ class LogPage:
     draft: Draft | None = None
 
 
-class ListFilter(Value):
+class WantedDocuments(NamedTuple):
+    """What a filter asks of the document of facts: values that it must have, and names that must not stand in it,
+    because what is as in every new conversation does not."""
+
+    present: dict[str, Any]
+    absent: list[str]
+
+
+class ListFilter(SomeFacts):
     """Which conversations a list shows; what is not set does not matter. Metadata must have these values, where a text,
     a whole number or true and false are compared as text; a title must hold these words, the last as a beginning;
     `shared` are those that have links, whether these still work or not."""
 
-    assistant: str | None = None
-    status: Status | None = None
-    archived: bool | None = None
     metadata: dict[str, str] = Field(default_factory=dict, max_length=8)
-    title: Text | None = None
     shared: bool | None = None
+
+    def documents(self) -> WantedDocuments:
+        """Return what the document of facts must hold, and what not; the title is looked for by its words."""
+        wanted = self._wanted()
+        usual = {name for name, value in wanted.items() if value == ListedFacts.model_fields[name].default}
+        present = {name: value for name, value in wanted.items() if name not in usual}
+        return WantedDocuments(present, sorted(usual))
+
+    def _wanted(self) -> dict[str, Any]:
+        return {
+            name: value
+            for name in SomeFacts.model_fields
+            if name != "title" and (value := getattr(self, name)) is not None
+        }
 
     def title_terms(self) -> Terms:
         """Return the words of the title that are asked for; `InvalidSearch` if there is a title without any."""
@@ -155,9 +173,9 @@ class ListFilter(Value):
 
     def accepts(self, conversation: Conversation) -> bool:
         """Whether a conversation, with its metadata, is shown."""
-        asked = ((self.assistant, conversation.assistant), (self.status, conversation.status))
-        flags = ((self.archived, conversation.archived), (self.shared, bool(conversation.shares)))
-        if any(wanted not in (None, found) for wanted, found in (*asked, *flags)):
+        if any(getattr(conversation, name) != value for name, value in self._wanted().items()):
+            return False
+        if self.shared not in (None, bool(conversation.shares)):
             return False
         if self.title is not None and not self.title_terms().fits(words(conversation.title or "")):
             return False

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
-from threadkeep.conversation.entry import Status
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.message import Role
 from threadkeep.conversation.value import check_text
 from threadkeep.errors import InvalidSearch

@@ -123,8 +123,7 @@ class Importer:
             raise ImportConflict("Whose it was has been erased here since.")
         if (id := await self._id(scope, header.id)) != header.id:
             header, entries = header.model_copy(update={"id": id}), _renamed(entries, id)
-        names = ("id", "assistant", "title", "system", "model", "metadata")
-        new = NewConversation(**{name: getattr(header, name) for name in names})
+        new = NewConversation(**{name: getattr(header, name) for name in NewConversation.model_fields})
         if new.assistant is None and self._assistant is not None:
             new = new.model_copy(update={"assistant": self._assistant})
         if not self._is_move:

@@ -10,9 +10,10 @@ from typing import IO, Any, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.entry import Entry, HeadChoice, Status, Update
+from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.entry import Entry, HeadChoice, Update
 from threadkeep.conversation.export import ExportedConversation, ExportedEntry, entry_json
+from threadkeep.conversation.facts import ListedFacts
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
@@ -73,6 +74,12 @@ class Portable:
     files: tuple[PortableFile, ...] = ()
 
 
+_UNSET: dict[str, Any] = {
+    name: field.default for name, field in ListedFacts.model_fields.items() if name not in NewConversation.model_fields
+}
+"""What a conversation cannot begin with: it is as in every new one until its log tells otherwise."""
+
+
 class LogCheck:
     """Follows a log entry by entry, refuses what no store can have written, and knows what it adds up to."""
 
@@ -81,7 +88,7 @@ class LogCheck:
         self.open_turns: dict[int, TurnState] = {}
         self.changes = 0
         self._on_branch = bytearray(b"\1")
-        self._set: dict[str, Any] = {"status": Status.ACTIVE, "archived": False}
+        self._set = dict(_UNSET)
         self._last: Entry | None = None
 
     def add(self, entry: Entry) -> None:

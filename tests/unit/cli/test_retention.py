@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from threadkeep.cli.main import main
-from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.runtime import open_store
 from threadkeep.testing.samples import new

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from threadkeep.conversation.blocks import Block, Narrative, Table
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Approval, Entry, HeadChoice, Status, Update
+from threadkeep.conversation.entry import Approval, Entry, HeadChoice, Update
 from threadkeep.conversation.event_json import UNSEEN, to_json
 from threadkeep.conversation.events import (
     Event,
@@ -22,6 +22,7 @@ from threadkeep.conversation.events import (
     ToolReturned,
     TurnEnded,
 )
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.message import Cost, Message, MessageStatus, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import Attachment, CitationPart, Data, Part, Reasoning
 from threadkeep.conversation.state import StateChange

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from threadkeep.conversation.clock import LONGEST, period_text
-from threadkeep.conversation.entry import Status
+from threadkeep.conversation.facts import Status
 from threadkeep.errors import InvalidPeriod
 from threadkeep.retention.rules import Action, Facts, Retention, judge
 

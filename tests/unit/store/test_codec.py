@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
-from threadkeep.conversation.entry import Approval, Body, HeadChoice, Status, Summary, Update
+from threadkeep.conversation.entry import Approval, Body, HeadChoice, Summary, Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import Attachment, CitationPart, Data, Part, Reasoning

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from threadkeep.conversation.entry import Status
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.message import Role
 from threadkeep.errors import InvalidSearch, InvalidText
 from threadkeep.text.query import Query, Subject

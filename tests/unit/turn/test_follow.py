@@ -6,7 +6,8 @@ from typing import cast
 from tests.told import data_of, failure_of, name_of
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.draft_text import stream_of
-from threadkeep.conversation.entry import Approval, Body, Entry, HeadChoice, Status, Summary, Update
+from threadkeep.conversation.entry import Approval, Body, Entry, HeadChoice, Summary, Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import Reasoning
 from threadkeep.conversation.scope import LOCAL, Scope

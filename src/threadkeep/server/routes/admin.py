@@ -5,7 +5,7 @@ erasing a person with all that is stored about them, which people may do themsel
 from dataclasses import asdict
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Query
 from pydantic import SecretStr
 
 from threadkeep.conversation.api_key import KeyRole
@@ -16,10 +16,9 @@ from threadkeep.errors import NotAllowed
 from threadkeep.retention.erasure import Receipt
 from threadkeep.server.identity.guards import Admin, Who
 from threadkeep.server.list_cursors import ListCursors
-from threadkeep.server.requests import ConversationId
+from threadkeep.server.requests import ConversationId, ListParameters
 from threadkeep.server.responses import ListedConversation, Shown, WholeConversation
-from threadkeep.server.routes.conversations import Limit, Place, list_filter, read_whole
-from threadkeep.store.values import ListFilter
+from threadkeep.server.routes.conversations import Limit, Place, read_whole
 
 
 class OwnedConversation(ListedConversation):
@@ -59,12 +58,11 @@ def admin_routes(conversations: Conversations) -> APIRouter:
     cursors = ListCursors(conversations.admin.keyring)
 
     @router.get("/conversations", summary="The conversations of all users of the tenant")
-    async def listing(
-        who: Admin, limit: Limit = 20, after: str | None = None, *, where: Annotated[ListFilter, Depends(list_filter)]
-    ) -> OwnedList:
-        tenant, filters = who.scope.tenant, where.model_dump()
+    async def listing(who: Admin, asked: Annotated[ListParameters, Query()]) -> OwnedList:
+        tenant, filters = who.scope.tenant, asked.filters()
         await conversations.admin.record(tenant, "conversations.listed", f"tenant:{tenant}")
-        page = await conversations.admin.list(tenant, limit=limit, after=await cursors.read(after), **filters)
+        after = await cursors.read(asked.after)
+        page = await conversations.admin.list(tenant, limit=asked.limit, after=after, **filters)
         data = [
             OwnedConversation(**ListedConversation.of(item).model_dump(), user=item.scope.user) for item in page.items
         ]

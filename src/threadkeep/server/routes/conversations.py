@@ -2,11 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Header, Query, Response
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ, Cursor
-from threadkeep.conversation.entry import Status
 from threadkeep.conversation.message import Message
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
@@ -18,6 +17,7 @@ from threadkeep.server.requests import (
     CreateBody,
     HeadBody,
     Key,
+    ListParameters,
     PatchBody,
     canonical_body,
     replay_headers,
@@ -32,28 +32,10 @@ from threadkeep.server.responses import (
     WholeConversation,
     shown_tree,
 )
-from threadkeep.store.values import ListFilter
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
 Place = Annotated[int | None, Query(ge=1, le=MAX_SEQ, description="The number of an entry.")]
 IfMatch = Annotated[str | None, Header(description="The version that the change is meant for, as in ETag.")]
-
-
-def list_filter(
-    status: Status | None = None,
-    assistant: str | None = None,
-    archived: bool | None = None,
-    shared: bool | None = None,
-    metadata: Annotated[tuple[str, ...], Query(max_length=8, description="key=value; several must all hold.")] = (),
-    title: Annotated[str | None, Query(max_length=500, description="Words of it; the last may be a beginning.")] = None,
-) -> ListFilter:
-    """Return which conversations a list is to show."""
-    pairs = [pair.partition("=") for pair in metadata]
-    if not all(key and sign for key, sign, _ in pairs):
-        raise InvalidValue("Metadata are asked for as key=value.")
-    wanted = {key: value for key, _, value in pairs}
-    flags = {"archived": archived, "shared": shared}
-    return ListFilter(status=status, assistant=assistant, metadata=wanted, title=title, **flags)
 
 
 def conversation_routes(conversations: Conversations) -> APIRouter:
@@ -71,11 +53,9 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
         return _with_version(created.value, response)
 
     @router.get("", summary="List conversations, the last active first")
-    async def listing(
-        who: Who, limit: Limit = 20, after: str | None = None, *, where: Annotated[ListFilter, Depends(list_filter)]
-    ) -> ConversationList:
-        filters = where.model_dump()
-        page = await conversations.list(scope=who.scope, limit=limit, after=await cursors.read(after), **filters)
+    async def listing(who: Who, asked: Annotated[ListParameters, Query()]) -> ConversationList:
+        after = await cursors.read(asked.after)
+        page = await conversations.list(scope=who.scope, limit=asked.limit, after=after, **asked.filters())
         return ConversationList(
             data=[ListedConversation.of(item) for item in page.items], next=await cursors.shown(page.next)
         )
@@ -99,7 +79,7 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
     async def tree(who: Who, id: ConversationId) -> ShownTree:
         return await shown_tree(conversations.at(who.scope, id))
 
-    @router.patch("/{id}", summary="Change title, metadata, status, archived, model or assistant")
+    @router.patch("/{id}", summary="Change a conversation as a whole")
     async def patch(
         who: Who, id: ConversationId, body: PatchBody, response: Response, if_match: IfMatch = None
     ) -> ShownConversation:

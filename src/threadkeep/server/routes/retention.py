@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
 from threadkeep.conversation.clock import moment_of, utc_now
-from threadkeep.conversation.entry import Status
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.value import Moment
 from threadkeep.conversations import Conversations
 from threadkeep.retention.holds import Hold

@@ -1,6 +1,6 @@
--- The newest migration that was applied, and whether the present role could get around row-level security.
+-- The migrations that were applied, in order, and whether the present role could get around row-level security.
 SELECT
-    (SELECT max(number) FROM threadkeep.migration) AS newest,
+    ARRAY(SELECT name FROM threadkeep.migration ORDER BY number) AS applied,
     r.rolname AS role,
     current_setting('synchronous_commit') AS synchronous_commit,
     r.rolsuper OR r.rolbypassrls OR pg_has_role(r.oid, c.relowner, 'USAGE') AS is_privileged

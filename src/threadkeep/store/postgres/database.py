@@ -8,7 +8,8 @@ import asyncpg
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ
-from threadkeep.conversation.entry import Body, Entry, Status
+from threadkeep.conversation.entry import Body, Entry
+from threadkeep.conversation.facts import ConversationFacts
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Jump, Tree
@@ -22,8 +23,18 @@ from threadkeep.errors import (
     StorageFull,
     StoreError,
 )
-from threadkeep.store.codec import STATE, Packer, Row, decode, decode_id, decode_shares, decode_text, encode_id
-from threadkeep.store.postgres.jsonb import dump_text, load, load_text, restore
+from threadkeep.store.codec import (
+    STATE,
+    Packer,
+    Row,
+    decode,
+    decode_facts,
+    decode_id,
+    decode_text,
+    encode_facts,
+    encode_id,
+)
+from threadkeep.store.postgres.jsonb import dump_fields, dump_text, load, load_text, restore
 from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.unreached import Unreached
 
@@ -207,19 +218,24 @@ class Database:
         return rows
 
 
+def to_facts(row: Columns, *, is_listed: bool = False) -> dict[str, Any]:
+    """Return what a row tells of a conversation beside its log."""
+    return decode_facts(load(row["facts"]), {} if is_listed or not row["large"] else load(row["large"]))
+
+
+def facts_columns(facts: ConversationFacts) -> tuple[str, str | None]:
+    """Return the columns that hold what is known of a conversation."""
+    listed, large = encode_facts(facts)
+    return dump_fields(listed), dump_fields(large) if large else None
+
+
 def to_conversation(scope: Scope, row: Columns, *, is_listed: bool = False) -> Conversation:
     """Return a conversation as it is now, or as a list shows it."""
-    return Conversation.model_construct(
+    return Conversation.trusted(
+        **to_facts(row, is_listed=is_listed),
+        incomplete=False,
         scope=scope,
         id=decode_id(row["id"]),
-        assistant=row["assistant"],
-        title=to_text(row["title"]),
-        system=None if is_listed else to_text(row["system"]),
-        model=to_text(row["model"]),
-        metadata={} if is_listed or not row["metadata"] else load(row["metadata"]),
-        status=Status(row["status"]),
-        archived=row["archived"],
-        shares=() if is_listed else decode_shares(row["shares"]),
         version=row["version"],
         head=row["head"] or None,
         entries=row["last"],

@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from threadkeep.conversation.entry import Entry, Status, Update
+from threadkeep.conversation.entry import Entry, Update
+from threadkeep.conversation.facts import ConversationFacts, Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import ConversationNotFound, KeyReused, StoreCorrupt
-from threadkeep.store.codec import STATE, TURN, Row, decode, decode_id, encode_id, encode_shares
+from threadkeep.store.codec import STATE, TURN, Row, decode, decode_id, encode_id
 from threadkeep.store.file_tables import attached_files
-from threadkeep.store.postgres.database import Columns, Place, Translator, turn_columns
-from threadkeep.store.postgres.jsonb import dump, escape, load_text
+from threadkeep.store.postgres.database import Columns, Place, Translator, facts_columns, to_facts, turn_columns
+from threadkeep.store.postgres.jsonb import escape, load_text
 from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.record import DraftEnd, KeyUse, OpenTurn, Placed, Record, Replay, Tip, place_entries
 from threadkeep.store.rules import finishes, version_after
@@ -25,11 +26,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Asked(NamedTuple):
-    """What is to be read beside the end: facts about an entry, a queued turn's entry, what a key made."""
+    """What is to be read beside the end: something about an entry, a queued turn's entry, what a key made, and what is
+    known of the conversation as a whole."""
 
     parent: int | None = None
     queued: int | None = None
     key: str | None = None
+    facts: bool = False
 
 
 _NOTHING = Asked()
@@ -58,47 +61,53 @@ class PostgresEnd(NamedTuple):
     draft: DraftEnd | None
     pieces: int
     asked: Asked = _NOTHING
-    facts: Columns | None = None
+    read: Columns | None = None
 
     def replay(self, key: KeyUse) -> Replay | None:
         """Return what a key made; one that was not looked up is taken for new, and found when committing fails."""
-        if self.facts is None or self.asked.key != key.name or self.facts["made_in"] is None:
+        if self.read is None or self.asked.key != key.name or self.read["made_in"] is None:
             return None
-        if self.facts["made_in"] != self.conversation:
+        if self.read["made_in"] != self.conversation:
             raise KeyReused
-        return Replay(self.facts["digest"].hex(), self.facts["first_made"], self.facts["last_made"])
+        return Replay(self.read["digest"].hex(), self.read["first_made"], self.read["last_made"])
 
     def is_on_branch(self, seq: int) -> bool:
         """Whether this is the number of an entry that continues a branch."""
         if seq == self.tip.head or not 0 < seq <= self.tip.last:
             return seq == self.tip.head
-        return bool(self._fact("is_on_branch", self.asked._replace(parent=seq)))
+        return bool(self._answer("is_on_branch", self.asked._replace(parent=seq)))
 
     def follower(self, seq: int) -> int:
         """Return the entry that continued another in its own run, or 0."""
-        return int(self._fact("follower", self.asked._replace(parent=seq)))
+        return int(self._answer("follower", self.asked._replace(parent=seq)))
 
     def queued(self, turn: int) -> TurnChange:
         """Return the entry that tells of a queued turn."""
-        body = decode(Row(TURN, None, None, "", load_text(self._fact("queued", self.asked._replace(queued=turn)))))
+        body = decode(Row(TURN, None, None, "", load_text(self._answer("queued", self.asked._replace(queued=turn)))))
         if not isinstance(body, TurnChange):
             raise StoreCorrupt(f"Entry {turn} opened a queued turn, but does not say so.")
         return body
 
     def remembered(self) -> "PostgresEnd":
         """Return the end without what was read beside it."""
-        return self if self.facts is None else self._replace(asked=_NOTHING, facts=None)
+        return self if self.read is None else self._replace(asked=_NOTHING, read=None)
 
-    def _fact(self, name: str, asked: Asked) -> Any:
-        if self.facts is None or self.asked != asked:
+    def facts(self) -> ConversationFacts:
+        """Return what is known of the conversation as a whole."""
+        if self.read is None or not self.asked.facts:
+            raise MissingError(self.asked._replace(facts=True))
+        return ConversationFacts.trusted(**to_facts(self.read))
+
+    def _answer(self, name: str, asked: Asked) -> Any:
+        if self.read is None or self.asked != asked:
             raise MissingError(asked)
-        return self.facts[name]
+        return self.read[name]
 
 
 async def read_end(pool: Pool, scope: Scope, conversation: str, where: Place, asked: Asked) -> PostgresEnd:
     """Return the end of a log as it is now."""
     key = bytes.fromhex(asked.key) if asked.key else None
-    rows = await pool.call("end_of", *where, asked.parent, asked.queued, key)
+    rows = await pool.call("end_of", *where, asked.parent, asked.queued, key, asked.facts)
     if not rows:
         raise ConversationNotFound
     row = rows[0]
@@ -109,7 +118,7 @@ async def read_end(pool: Pool, scope: Scope, conversation: str, where: Place, as
         id=conversation,
         conversation=row["conversation"],
         version=row["version"],
-        status=Status(row["status"]),
+        status=Status(row["status"] or Status.ACTIVE),
         tip=Tip(row["last"], row["head"], row["newest"]),
         total=row["total"],
         messages=row["messages"],
@@ -117,7 +126,7 @@ async def read_end(pool: Pool, scope: Scope, conversation: str, where: Place, as
         draft=draft,
         pieces=pieces,
         asked=asked,
-        facts=row,
+        read=row,
     )
 
 
@@ -150,7 +159,7 @@ def to_commit(where: Place, end: PostgresEnd, record: Record, rows: Sequence[Row
         commit.add("jumps", (*key, jump.first, jump.parent, jump.left, jump.beside))
     for made in record.keys(end.tip.last + 1, placed.tip.last):
         commit.add("keys", (*key, made.first, made.last, bytes.fromhex(made.name), bytes.fromhex(made.digest)))
-    _add_change(commit, record)
+    _add_change(commit, end, record)
     for turn in record.turns:
         _add_turn(commit, where, turn, record)
     if record.chunk is not None or end.draft is not None:
@@ -168,33 +177,23 @@ def _add_entries(commit: Commit, where: Place, placed: Placed, rows: Sequence[Ro
         messages += row.kind < STATE
         place = (at, total, conversation, tenant, seq, parent, row.kind, turn, head, newest)
         entries.append((*place, row.tokens, row.id, *translator.packed(row), messages))
-    commit.end = end._replace(tip=placed.tip, total=total, messages=messages, asked=_NOTHING, facts=None)
+    commit.end = end._replace(tip=placed.tip, total=total, messages=messages, asked=_NOTHING, read=None)
 
 
-def _add_change(commit: Commit, record: Record) -> None:
+def _add_change(commit: Commit, before: PostgresEnd, record: Record) -> None:
     updates = [body for body in record.bodies if isinstance(body, Update)]
-    version = version_after(commit.end.version, record)
-    if version == commit.end.version and not updates:
+    version = version_after(before.version, record)
+    if not updates:
+        if version != before.version:
+            commit.end = commit.end._replace(version=version)
+            commit.add("changes", (before.conversation, version, None, None, None))
         return
-    change = Update()
+    facts = known = before.facts()
     for update in updates:
-        change = change.model_copy(update={name: value for name, value in update if value is not None})
-    commit.end = commit.end._replace(version=version, status=change.status or commit.end.status)
-    commit.add(
-        "changes",
-        (
-            commit.end.conversation,
-            commit.end.version,
-            escaped(change.title),
-            None if change.metadata is None else dump(change.metadata),
-            change.status,
-            change.archived,
-            escaped(change.model),
-            change.assistant,
-            None if change.title is None else sorted(words(change.title)),
-            encode_shares(change.shares),
-        ),
-    )
+        facts = facts.after(update)
+    commit.end = commit.end._replace(version=version, status=facts.status)
+    titled = None if facts.title == known.title else sorted(words(facts.title or ""))
+    commit.add("changes", (before.conversation, version, *facts_columns(facts), titled))
 
 
 def _add_turn(commit: Commit, where: Place, turn: OpenTurn, record: Record) -> None:

@@ -8,6 +8,7 @@ other keys. Most text and most objects have nothing of this and stay as they are
 
 import json
 import re
+from collections.abc import Mapping
 from math import copysign
 from typing import Any
 
@@ -35,6 +36,11 @@ def restore(text: str) -> str:
 def dump(value: Any) -> str:
     """Return plain JSON as text that a JSONB column keeps."""
     return json.dumps(_escaped(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def dump_fields(fields: Mapping[str, Any]) -> str:
+    """Return the fields of an object, whose order does not matter, as text that a JSONB column keeps."""
+    return json.dumps({name: _escaped(value) for name, value in fields.items()}, ensure_ascii=False)
 
 
 def load(text: str) -> Any:

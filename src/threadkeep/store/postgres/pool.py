@@ -83,7 +83,7 @@ class _Link:
             self.connection.terminate()
 
 
-_LISTED = "key, id, version, created_at, updated_at, status, archived, assistant, title, model, last, head"
+_LISTED = "key, id, version, created_at, updated_at, facts, last, head"
 """What a list shows of a conversation: not what may be large."""
 
 

@@ -1,32 +1,31 @@
-"""The schema in PostgreSQL: migrations of tables, functions that are made anew when they change, both applied by an
-owner, and the check that a server makes on open."""
+"""The schema in PostgreSQL: what `schema.sql` makes and the numbered migrations of later releases change, functions
+that are made anew when they change, all applied by an owner, and the check that a server makes on open."""
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from hashlib import blake2b
 from importlib.resources import files
 from typing import Any
 
 import asyncpg
 
-from threadkeep.errors import StoreBusy, StoreNotMigrated, StoreTooNew, StoreUnavailable
+from threadkeep.errors import StoreBusy, StoreNotMigrated, StoreTooNew, StoreTooOld, StoreUnavailable
 from threadkeep.store.postgres.address import CONNECT_SECONDS, Address
 from threadkeep.store.postgres.faults import FAULTS, is_transient, translate
-from threadkeep.store.postgres.jsonb import restore
 from threadkeep.store.postgres.pool import ATTEMPTS, CALL_SECONDS
-from threadkeep.text.words import words
 
 logger = logging.getLogger(__name__)
 
-TITLES = "0022_titles.sql"
 _FOLDER = files("threadkeep.store.postgres")
 
 
 def migrations() -> list[tuple[int, str, str]]:
-    """Return number, name and SQL of every migration in order."""
-    found = _FOLDER.joinpath("migrations").iterdir()
-    named = sorted((path.name, path.read_text(encoding="utf-8")) for path in found if path.name.endswith(".sql"))
-    return [(int(name[:4]), name, sql) for name, sql in named]
+    """Return number, name and SQL of every migration in order; the first makes the tables."""
+    later = _FOLDER.joinpath("migrations")
+    found = sorted(later.iterdir(), key=lambda file: file.name) if later.is_dir() else []
+    named = [(file.name, file.read_text(encoding="utf-8")) for file in [_FOLDER.joinpath("schema.sql"), *found]]
+    return [(number, name, sql) for number, (name, sql) in enumerate(named, 1)]
 
 
 def _functions() -> str:
@@ -60,10 +59,9 @@ async def _migrate(connection: "asyncpg.Connection[Any]") -> list[str]:
     digest = blake2b(functions.encode(), digest_size=16).hexdigest()
     async with connection.transaction():
         await connection.execute(_sql("prepare"))
-        newest = await connection.fetchval("SELECT coalesce(max(number), 0) FROM threadkeep.migration")
-        if newest > known[-1][0]:
-            raise StoreTooNew
-        missing = [(number, name, sql) for number, name, sql in known if number > newest]
+        applied = await connection.fetch("SELECT name FROM threadkeep.migration ORDER BY number")
+        _check_names([name for (name,) in applied], known)
+        missing = known[len(applied) :]
         if not missing and await connection.fetchval("SELECT digest FROM threadkeep.definition") == digest:
             return []
         await connection.execute(_sql("drop_functions"))
@@ -71,24 +69,17 @@ async def _migrate(connection: "asyncpg.Connection[Any]") -> list[str]:
             await connection.execute(sql)
             await connection.execute("INSERT INTO threadkeep.migration (number, name) VALUES ($1, $2)", number, name)
         await connection.execute(functions)
-        if TITLES in (name for _, name, _ in missing):
-            await _index_titles(connection)
         await connection.execute("DELETE FROM threadkeep.definition")
         await connection.execute("INSERT INTO threadkeep.definition VALUES ($1)", digest)
     return [name for _, name, _ in missing]
 
 
-async def _index_titles(connection: "asyncpg.Connection[Any]") -> None:
-    """Index the words of titles that were given before there was an index of them."""
-    for (tenant,) in await connection.fetch("SELECT key FROM threadkeep.tenant"):
-        await connection.execute("SELECT set_config('threadkeep.tenant', $1, true)", str(tenant))
-        rows = await connection.fetch(
-            "SELECT key, owner, title FROM threadkeep.conversation WHERE tenant = $1 AND title IS NOT NULL", tenant
-        )
-        await connection.executemany(
-            "INSERT INTO threadkeep.title_word (conversation, tenant, owner, word) VALUES ($1, $2, $3, $4)",
-            [(key, tenant, owner, word) for key, owner, title in rows for word in words(restore(title))],
-        )
+def _check_names(applied: Sequence[str], known: Sequence[tuple[int, str, str]]) -> None:
+    """Refuse a database of a newer release, and one from before the first."""
+    if applied and applied[0] != known[0][1]:
+        raise StoreTooOld
+    if len(applied) > len(known):
+        raise StoreTooNew
 
 
 async def check(url: str) -> None:
@@ -101,11 +92,10 @@ async def check(url: str) -> None:
         raise translate(error) from error
     finally:
         await connection.close(timeout=CONNECT_SECONDS)
-    current = migrations()[-1][0]
-    if found is None or found["newest"] is None or found["newest"] < current:
+    known, applied = migrations(), found["applied"] if found else None
+    _check_names(applied or [], known)
+    if found is None or len(applied or ()) < len(known):
         raise StoreNotMigrated
-    if found["newest"] > current:
-        raise StoreTooNew
     if found["synchronous_commit"] == "off":
         # Behind a pooler that does not pass on what a connection is to begin with.
         raise StoreUnavailable(

@@ -6,23 +6,25 @@ goes each conversation's last activity, by which it is listed.
 """
 
 import asyncio
+import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
 
-from threadkeep.conversation.entry import Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Run, Tree
 from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreError
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep.store.codec import STATE, decode_id, encode_id, found_text, kinds_of, role_of
 from threadkeep.store.paging import Candidate, Matches, Search
-from threadkeep.store.postgres.database import REFUSALS, Columns, Database, to_text, to_tree
-from threadkeep.store.values import Related
+from threadkeep.store.postgres.database import REFUSALS, Columns, Database, to_facts, to_tree
+from threadkeep.store.postgres.jsonb import dump_fields, escape
+from threadkeep.store.values import ListFilter, Related
 from threadkeep.text import words
-from threadkeep.text.query import Query, Subject
+from threadkeep.text.query import Query, Subject, Terms
 from threadkeep.text.search import CANDIDATES, RELATED, SCANNED, relate
 
 T = TypeVar("T")
@@ -138,20 +140,21 @@ class Searcher:
             return Matches((), (), 0)
         only = None if asked.conversation is None else encode_id(asked.conversation)
         titles = [query.title.required, [query.title.prefix] if query.title.prefix else []]
-        filters = (query.assistant, query.status, query.since, query.until)
+        where = ListFilter.model_construct(assistant=query.assistant, status=query.status)
+        filters = (to_filter(where, query.title), query.since, query.until)
         rows: Sequence[Any] = ()
         if query:
             kinds = (0, STATE - 1) if query.role is None else kinds_of(query.role)
             scanned = SCANNED if query.is_filtered else CANDIDATES
             bounds = (asked.bound, scanned, CANDIDATES)
-            rows = await self._find("search", *keys, only, to_tsquery(query), *kinds, *filters, *titles, *bounds)
+            rows = await self._find("search", *keys, only, to_tsquery(query), *kinds, *filters, *bounds)
         bound = rows[0]["bound"] if rows else asked.bound or 0
         if not asked.finds_titles:
             return Matches(self._translate(rows), (), bound)
         own = [query.required, [query.prefix] if query.prefix else []]
         both = [mine + theirs for mine, theirs in zip(own, titles, strict=True)]
         found = await self._db.pool.call("search_titles", *keys, *both, *filters, SCANNED, MAX_LIMIT)
-        return Matches(self._translate(rows), [_subject(row) for row in found], bound)
+        return Matches(self._translate(rows), [_subject(row["id"], row, row["created_at"]) for row in found], bound)
 
     async def _find(self, verb: str, tenant: int, owner: int, *arguments: Any) -> Sequence[Any]:
         """Return what is found. What is not indexed yet is indexed first."""
@@ -179,7 +182,7 @@ class Searcher:
         found: dict[bytes, tuple[Subject, Tree]] = {}
         for row in rows:
             if row["conversation"] not in found:
-                subject = _subject({**row, "id": row["conversation"], "created_at": row["begun_at"]})
+                subject = _subject(row["conversation"], row, row["begun_at"])
                 found[row["conversation"]] = subject, to_tree(row["head"], row["newest"], row["jumps"])
             subject, tree = found[row["conversation"]]
             text = found_text(self._db.translator.row(row))
@@ -191,9 +194,22 @@ def _itself(value: T) -> T:
     return value
 
 
-def _subject(row: Columns) -> Subject:
-    title, status = to_text(row["title"]), Status(row["status"])
-    return Subject(decode_id(row["id"]), title, row["assistant"], status, row["created_at"])
+def _subject(id: bytes, row: Columns, created_at: datetime) -> Subject:
+    facts = to_facts(row, is_listed=True)
+    return Subject(decode_id(id), facts["title"], facts["assistant"], facts["status"], created_at)
+
+
+def to_filter(where: ListFilter, title: Terms) -> tuple[Any, ...]:
+    """Return which conversations are looked for; null where everything is let through."""
+    present, absent = where.documents()
+    metadata = {escape(key): escape(value) for key, value in where.metadata.items()}
+    return (
+        dump_fields(present) if present else None,
+        absent or None,
+        json.dumps(metadata) if metadata else None,
+        where.shared,
+        *((title.required, [title.prefix] if title.prefix else []) if title else (None, None)),
+    )
 
 
 def to_tsquery(query: Query) -> str:

@@ -2,11 +2,10 @@
 the database as of one moment."""
 
 import asyncio
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
@@ -27,12 +26,11 @@ from threadkeep.store.postgres.address import CONNECT_SECONDS
 from threadkeep.store.postgres.audit import PostgresAudit
 from threadkeep.store.postgres.database import Columns, Database, number, optional, to_conversation, to_tree, to_turn
 from threadkeep.store.postgres.files import PostgresFiles
-from threadkeep.store.postgres.jsonb import escape
 from threadkeep.store.postgres.keyring import PostgresKeyRing
 from threadkeep.store.postgres.notify_channel import PostgresNotifyChannel
 from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.postgres.schema import check
-from threadkeep.store.postgres.search import Index, Searcher
+from threadkeep.store.postgres.search import Index, Searcher, to_filter
 from threadkeep.store.postgres.writing import Log
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
@@ -143,11 +141,12 @@ class PostgresStore(RuledStore):
             return Listing(())
         floor = await self._pool.call("list_floor", *keys, *before, LOOKED_AT) if asked.is_filtered else ()
         reached = (microseconds(floor[0]["updated_at"]), floor[0]["key"]) if floor else None
-        places = (*before, *(tuple(floor[0]) if floor else (_LONG_AGO, 0)), _filter(asked), asked.limit)
+        places = (*before, *(tuple(floor[0]) if floor else (_LONG_AGO, 0)))
+        where = (to_filter(asked.where, asked.title), asked.limit)
         if scope:
-            found = [(scope, row) for row in await self._pool.call("list", *keys, *places)]
+            found = [(scope, row) for row in await self._pool.call("list", *keys, *places, *where)]
         else:
-            rows = await self._pool.call("list_tenant", keys[0], *places)
+            rows = await self._pool.call("list_tenant", keys[0], *places, *where)
             found = [(Scope(tenant=asked.tenant, user=row["user_name"]), row["now"]) for row in rows]
         return Listing([(to_conversation(scope, row, is_listed=True), row["key"]) for scope, row in found], reached)
 
@@ -317,21 +316,6 @@ def _draft(line: Columns, offset: int) -> Draft:
         started_at=line["created_at"],
         offset=offset,
         text=text if line["content"] else "",
-    )
-
-
-def _filter(asked: ListQuery) -> tuple[Any, ...]:
-    """Return what a list is filtered by; null where everything is let through."""
-    where, title = asked.where, asked.title
-    metadata = {escape(key): escape(value) for key, value in where.metadata.items()}
-    words = (title.required, [title.prefix] if title.prefix else []) if title else (None, None)
-    return (
-        where.assistant,
-        where.status,
-        where.archived,
-        json.dumps(metadata) if metadata else None,
-        *words,
-        where.shared,
     )
 
 

@@ -19,10 +19,9 @@ from threadkeep.errors import AlreadyExists, StoreBusy, StoreError, StoreUnavail
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import size_of
 from threadkeep.store.codec import decode_id, encode_id
-from threadkeep.store.postgres.database import REMEMBERED, Database, Place
-from threadkeep.store.postgres.ends import Asked, Commit, MissingError, PostgresEnd, escaped, read_end, to_commit
+from threadkeep.store.postgres.database import REMEMBERED, Database, Place, facts_columns
+from threadkeep.store.postgres.ends import Asked, Commit, MissingError, PostgresEnd, read_end, to_commit
 from threadkeep.store.postgres.faults import MovedError, is_cut
-from threadkeep.store.postgres.jsonb import dump
 from threadkeep.store.postgres.pool import ATTEMPTS, Pool
 from threadkeep.store.record import Replay
 from threadkeep.store.rules import Decision, Verb, entries_of, key_use
@@ -105,12 +104,8 @@ class Log:
                     encode_id(name),
                     at,
                     *named,
-                    new.assistant,
-                    escaped(new.title),
+                    *facts_columns(new.facts()),
                     sorted(words(new.title or "")),
-                    escaped(new.model),
-                    dump(new.metadata) if new.metadata else None,
-                    escaped(new.system),
                     size,
                     rooms or None,
                 )

@@ -15,20 +15,12 @@ _SIGN = 1 << 31
 _NONE_FITS = 1 << 40
 
 ENTRY = "seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts"
-CONVERSATION = (
-    "key, tenant, user, coalesce(id, deleted_id), version, created_at, status, archived, assistant, title, model"
-)
-SETTINGS = "metadata, system, shares"
-"""What may be large, and lists leave out; it has a checksum of its own, with the key."""
+CONVERSATION = "key, tenant, user, coalesce(id, deleted_id), version, created_at, facts"
+"""What lists read; what may be large has a checksum of its own, with the key."""
 
 
 def checksum(*columns: Any) -> int:
     return _signed(crc32(repr(columns).encode()))
-
-
-def settings_checksum(*columns: Any) -> int:
-    """Return the checksum of a key and the columns in `SETTINGS`, the last only where it is set."""
-    return checksum(*(columns[:-1] if columns[-1] is None else columns))
 
 
 def entry_checksum(*columns: Any) -> int:
@@ -66,7 +58,6 @@ def entry_checksum(*columns: Any) -> int:
 def register(database: Database) -> None:
     """Let SQL on this connection compute checksums."""
     database.create_scalar_function("checksum", checksum, deterministic=True)
-    database.create_scalar_function("settings_checksum", settings_checksum, 4, deterministic=True)
     database.create_scalar_function("entry_checksum", entry_checksum, 13, deterministic=True)
 
 

@@ -16,7 +16,8 @@ from threadkeep.store.codec import Row, encode_id, found_text
 from threadkeep.store.paging import LAST_PLACE, LOOKED_AT, Listed, Listing, ListQuery, activity
 from threadkeep.store.sqlite.log import LISTED, listed_key
 from threadkeep.store.sqlite.reader import Reader
-from threadkeep.store.values import Statistics
+from threadkeep.store.values import ListFilter, Statistics
+from threadkeep.text.query import Terms
 from threadkeep.text.words import MAX_WORD, without_marks, words
 
 logger = logging.getLogger(__name__)
@@ -136,7 +137,7 @@ def list_conversations(reader: Reader, asked: ListQuery) -> Listing:
         )
         reached = reader.db.row(f"{sql} LIMIT 1 OFFSET {LOOKED_AT - 1}", places)
     floor = reached or LAST_PLACE
-    conditions, bindings = _filtered(asked)
+    conditions, bindings = filtered(asked.where, asked.title)
     late = _late_activity(reader, *keys)
     derived = reader.db.execute(
         f"{LISTED} WHERE {here} AND (c.updated_at, c.key) < (?3, ?4) AND (c.updated_at, c.key) >= (?5, ?6) "
@@ -151,17 +152,18 @@ def list_conversations(reader: Reader, asked: ListQuery) -> Listing:
     return Listing(found, reached)
 
 
-def _filtered(asked: ListQuery) -> tuple[str, list[Any]]:
-    """Return the conditions on a conversation that a list's filter makes, and their bindings."""
-    where, wanted = asked.where, json.dumps(asked.where.metadata)
-    columns = {"assistant": where.assistant, "status": where.status, "archived": where.archived}
-    titled, named = title_condition(asked.title.required, [asked.title.prefix] if asked.title.prefix else [])
-    conditions = [f"AND c.{name} = ?" for name, value in columns.items() if value is not None]
-    bindings = [value for value in columns.values() if value is not None]
+def filtered(where: ListFilter, title: Terms) -> tuple[str, list[Any]]:
+    """Return the conditions on a conversation that a filter makes, and their bindings."""
+    wanted, bindings = where.documents(), list[Any]()
+    titled, named = title_condition(title.required, [title.prefix] if title.prefix else [])
+    conditions = [f"AND c.facts ->> '{name}' IS NULL" for name in wanted.absent]
+    for name, value in wanted.present.items():
+        conditions, bindings = [*conditions, f"AND c.facts ->> '{name}' = ?"], [*bindings, value]
     if where.shared is not None:
-        conditions.append("AND c.shares IS NOT NULL" if where.shared else "AND c.shares IS NULL")
+        conditions.append(f"AND c.large ->> 'shares' IS {'NOT NULL' if where.shared else 'NULL'}")
     if where.metadata:
-        conditions, bindings = [*conditions, "AND has_metadata(c.metadata, ?)"], [*bindings, wanted]
+        conditions.append("AND has_metadata(c.large, ?)")
+        bindings.append(json.dumps(where.metadata))
     return " ".join([*conditions, titled]), [*bindings, *named]
 
 

@@ -10,18 +10,19 @@ from typing import Any, Literal, NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ, Cursor
-from threadkeep.conversation.entry import Body, Entry, Status, Summary
+from threadkeep.conversation.entry import Body, Entry, Summary
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Jump, Run, Tree
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.errors import EntryNotFound, StoreCorrupt
 from threadkeep.store.base import ROOT, WALKED
-from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, decode_shares, decode_text, moment
+from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_facts, decode_id, decode_text, moment
 from threadkeep.store.paging import check_position
 from threadkeep.store.record import DraftEnd, OpenTurn, Tip
 from threadkeep.store.snapshot import REMARKS, Page, Snapshot, page_of
-from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum, settings_checksum
+from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, checksum, entry_checksum
 from threadkeep.store.sqlite_file import Database
 from threadkeep.store.values import Draft, LogPage
 
@@ -30,8 +31,8 @@ _COLUMNS = f"SELECT {ENTRY}, crc FROM entry"
 _ENTRY = f"{_COLUMNS} {_HERE}"
 _JUMP = f'SELECT first, parent, "left", beside, crc FROM jump {_HERE}'
 _KINDS: dict[type, int] = {StateChange: STATE, Summary: SUMMARY}
-LISTED = f"SELECT {CONVERSATION}, crc, entries, updated_at, NULL, NULL, NULL, NULL FROM conversation c"
-_WHOLE = f"SELECT {CONVERSATION}, crc, entries, updated_at, {SETTINGS}, settings_crc FROM conversation c"
+LISTED = f"SELECT {CONVERSATION}, crc, entries, updated_at, NULL, NULL FROM conversation c"
+_WHOLE = f"SELECT {CONVERSATION}, crc, entries, updated_at, large, large_crc FROM conversation c"
 
 
 class ConversationKey(NamedTuple):
@@ -43,7 +44,7 @@ class ConversationKey(NamedTuple):
     id: str
     version: int = 0
     entries: int = 0
-    status: str = Status.ACTIVE
+    status: Status = Status.ACTIVE
 
 
 class SqliteLog:
@@ -74,28 +75,18 @@ class SqliteLog:
         return self.to_conversation(self.db.row(f"{_WHOLE} WHERE c.key = ?", self._keys[1:]))
 
     def to_conversation(self, row: Sequence[Any]) -> Conversation:
-        *columns, crc, _, updated, metadata, system, shares, settings_crc = row
-        key, _, _, _, version, created, status, archived, assistant, title, model = columns
-        if crc != checksum(*columns) or settings_crc not in (
-            None,
-            settings_checksum(key, metadata, system, shares),
-        ):
+        *columns, crc, _, updated, large, large_crc = row
+        key, _, _, _, version, created, facts = columns
+        if crc != checksum(*columns) or large_crc not in (None, checksum(key, large)):
             raise StoreCorrupt("A conversation is damaged.")
         tip = self.tip
         if tip.last:
             updated = self.db.value(f"SELECT created_at FROM entry {_HERE} AND seq = ?", (*self._keys, tip.last))
         return Conversation.trusted(
+            **decode_facts(json.loads(facts), json.loads(large or "{}")),
             incomplete=False,
             scope=self._scope,
             id=self.id,
-            assistant=assistant,
-            title=title,
-            system=system,
-            model=model,
-            metadata=json.loads(metadata) if metadata else {},
-            status=Status(status),
-            archived=bool(archived),
-            shares=decode_shares(shares),
             version=version,
             head=tip.head or None,
             entries=tip.last,
@@ -368,4 +359,4 @@ def open_turn(row: Sequence[Any]) -> OpenTurn:
 
 def listed_key(row: Sequence[Any]) -> ConversationKey:
     """Return the keys in a row of `LISTED`."""
-    return ConversationKey(row[1], row[0], decode_id(row[3]), row[4], row[12])
+    return ConversationKey(row[1], row[0], decode_id(row[3]), row[4], row[8])

@@ -13,8 +13,9 @@ from threadkeep.conversation.ids import IdSource
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.sqlite import index
+from threadkeep.store.sqlite.checksums import register
 from threadkeep.store.sqlite.reader import Reader
-from threadkeep.store.sqlite.schema import make, register_functions
+from threadkeep.store.sqlite.schema import make
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.sqlite.writer import Transactions
 from threadkeep.store.sqlite.writing import LogWriter
@@ -92,7 +93,7 @@ def _new_database() -> Database:
     """Return an empty database with a secret of its own."""
     database = Database(":memory:")
     database.deserialize("main", _empty())
-    register_functions(database)
+    register(database)
     database.execute("UPDATE secret SET value = randomblob(length(value))")
     return database
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn
@@ -25,9 +26,9 @@ _MOST_SCOPES = 10_000
 
 
 def _has_metadata(*texts: Any) -> bool:
-    """Whether metadata has the values that are wanted, both as JSON."""
-    metadata, wanted = (json.loads(text or "{}") for text in texts)
-    return has_metadata(metadata, wanted)
+    """Whether the metadata among what may be large have the values that are wanted, both as JSON."""
+    large, wanted = (json.loads(text or "{}") for text in texts)
+    return has_metadata(large.get("metadata", {}), wanted)
 
 
 class Reader:
@@ -80,11 +81,14 @@ class Reader:
         keys = self.scope(scope)
         if keys is not None:
             found = self.db.row(
-                "SELECT key, version, entries, status FROM conversation WHERE tenant = ? AND id = ? AND user = ?",
+                "SELECT key, version, entries, facts ->> 'status' FROM conversation "
+                "WHERE tenant = ? AND id = ? AND user = ?",
                 (keys[0], encode_id(conversation), keys[1]),
             )
             if found is not None:
-                return self.log_at(scope, ConversationKey(keys[0], found[0], conversation, *found[1:]))
+                key, version, entries, status = found
+                status = Status(status or Status.ACTIVE)
+                return self.log_at(scope, ConversationKey(keys[0], key, conversation, version, entries, status))
         raise ConversationNotFound
 
     def log_at(self, scope: Scope, key: ConversationKey) -> SqliteLog:

@@ -88,7 +88,7 @@ class Remover:
         """
         keys = (None, None) if owner is None else self._reader.scope(owner) or (0, 0)
         found = self._db.row(
-            f"SELECT tenant, key FROM conversation WHERE deleted_at <= ?1 AND status <> '{_EMPTIED}' "
+            f"SELECT tenant, key FROM conversation WHERE deleted_at <= ?1 AND facts <> '{_EMPTIED}' "
             "AND (?2 IS NULL OR (tenant, user) = (?2, ?3)) ORDER BY deleted_at LIMIT 1",
             (microseconds(moment), *keys),
         )
@@ -102,8 +102,7 @@ class Remover:
         for table in ("jump", "turn", "draft", "chunk", "title_word", "file_use"):
             self._db.execute(f"DELETE FROM {table} {HERE}", found)
         self._db.execute(
-            f"UPDATE conversation SET deleted_id = NULL, status = '{_EMPTIED}', assistant = NULL, title = NULL, "
-            "model = NULL, metadata = NULL, system = NULL, shares = NULL WHERE key = ?",
+            f"UPDATE conversation SET deleted_id = NULL, facts = '{_EMPTIED}', large = NULL WHERE key = ?",
             found[1:],
         )
         self._forget_name(*self._db.row("SELECT tenant, user FROM conversation WHERE key = ?", found[1:]))
@@ -118,7 +117,7 @@ class Remover:
             or name.startswith("~")
             or self._db.value(
                 "SELECT 1 FROM conversation WHERE tenant = ?1 AND user = ?2 AND id IS NOT NULL UNION ALL "
-                f"SELECT 1 FROM conversation WHERE deleted_at >= 0 AND status <> '{_EMPTIED}' AND user = ?2 LIMIT 1",
+                f"SELECT 1 FROM conversation WHERE deleted_at >= 0 AND facts <> '{_EMPTIED}' AND user = ?2 LIMIT 1",
                 (tenant, user),
             )
         ):
@@ -128,7 +127,7 @@ class Remover:
 
     def emptied(self) -> list[tuple[int]]:
         """Return the conversations of which nothing is left but a row."""
-        return self._db.rows(f"SELECT key FROM conversation WHERE deleted_at >= 0 AND status = '{_EMPTIED}'")
+        return self._db.rows(f"SELECT key FROM conversation WHERE deleted_at >= 0 AND facts = '{_EMPTIED}'")
 
     def remove_emptied(self, keys: Sequence[tuple[int]]) -> int:
         """Remove the rows; return how many nobody else has removed."""

@@ -1,24 +1,26 @@
-"""The schema of the SQLite file: numbered migrations, applied on open under the write lock."""
+"""The schema of the SQLite file: what `schema.sql` makes and what the numbered migrations of later releases change,
+applied on open under the write lock."""
 
-import json
 from importlib.resources import files
-from typing import Any
 
-from threadkeep.errors import StoreCorrupt, StoreTooNew
+from threadkeep.errors import StoreCorrupt, StoreTooNew, StoreTooOld
 from threadkeep.store.sqlite.checksums import register
 from threadkeep.store.sqlite.pair import commit
 from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
-from threadkeep.text.words import words
 
-APPLICATION = 0x7468726B
-"""Marks the file as ours ("thrk")."""
+APPLICATION = 0x746B6570
+"""Marks the file as ours ("tkep")."""
+DEVELOPMENT = 0x7468726B
+"""What versions before the first release wrote in this place."""
+_FOLDER = files("threadkeep.store.sqlite")
 
 
 def migrations() -> list[tuple[int, str, str]]:
-    """Return number, name and SQL of every migration in order."""
-    found = files("threadkeep.store.sqlite").joinpath("migrations").iterdir()
-    named = sorted((path.name, path.read_text(encoding="utf-8")) for path in found if path.name.endswith(".sql"))
-    return [(int(name[:4]), name, sql) for name, sql in named]
+    """Return number, name and SQL of every migration in order; the first makes the tables."""
+    later = _FOLDER.joinpath("migrations")
+    found = sorted(later.iterdir(), key=lambda file: file.name) if later.is_dir() else []
+    named = [(file.name, file.read_text(encoding="utf-8")) for file in [_FOLDER.joinpath("schema.sql"), *found]]
+    return [(number, name, sql) for number, (name, sql) in enumerate(named, 1)]
 
 
 def pending(connection: Database) -> list[str]:
@@ -26,22 +28,16 @@ def pending(connection: Database) -> list[str]:
     return [name for _, name, _ in _missing(connection, migrations())]
 
 
-def register_functions(connection: Database) -> None:
-    """Give a connection that writes the functions that its statements use."""
-    register(connection)
-    connection.create_scalar_function("title_words", _title_words, 1, deterministic=True)
-
-
 def make(connection: Database) -> None:
     """Make all tables in an empty database in memory."""
-    register_functions(connection)
+    register(connection)
     _apply(connection, migrations())
 
 
 def apply(connection: Database) -> list[str]:
     """Apply what is missing, one starter at a time; refuse a file of a newer release or of another program."""
     known = migrations()
-    register_functions(connection)
+    register(connection)
     with translating_sqlite_errors(connection):
         if connection.pragma("user_version") == known[-1][0] and connection.pragma("application_id") == APPLICATION:
             return []
@@ -53,11 +49,6 @@ def apply(connection: Database) -> list[str]:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
         return applied
-
-
-def _title_words(*title: Any) -> str:
-    """Return the words of a title, which may be null, as JSON, which SQL takes apart."""
-    return json.dumps(sorted(words(title[0] or "")))
 
 
 def _apply(connection: Database, known: list[tuple[int, str, str]]) -> list[str]:
@@ -73,8 +64,10 @@ def _missing(connection: Database, known: list[tuple[int, str, str]]) -> list[tu
     version = connection.pragma("user_version")
     application = connection.pragma("application_id")
     tables = connection.value("SELECT count(*) FROM sqlite_schema")
+    if application == DEVELOPMENT:
+        raise StoreTooOld
     if application != APPLICATION and (application or version or tables):
         raise StoreCorrupt("This SQLite file belongs to another program.")
     if version > known[-1][0]:
         raise StoreTooNew
-    return [(number, name, sql) for number, name, sql in known if number > version]
+    return known[version:]

@@ -9,16 +9,26 @@ from functools import cache, partial
 from typing import Any
 
 from threadkeep.conversation.cursor import MAX_SEQ
-from threadkeep.conversation.entry import Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.store.base import MAX_LIMIT
-from threadkeep.store.codec import STATE, Row, decode_id, found_text, kinds_of, microseconds, moment, role_of
+from threadkeep.store.codec import (
+    STATE,
+    Row,
+    decode_facts,
+    decode_id,
+    found_text,
+    kinds_of,
+    microseconds,
+    moment,
+    role_of,
+)
 from threadkeep.store.paging import Candidate, Matches, Search, subject_of
 from threadkeep.store.sqlite.checksums import ENTRY
-from threadkeep.store.sqlite.index import LAST_WORD, late_words, title_condition
+from threadkeep.store.sqlite.index import LAST_WORD, filtered, late_words, title_condition
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
+from threadkeep.store.values import ListFilter
 from threadkeep.text.query import Query, Subject
 from threadkeep.text.search import CANDIDATES, RELATED, SCANNED
 
@@ -105,23 +115,21 @@ def _titles(reader: Reader, keys: Keys, query: Query) -> list[Subject]:
     conditions, bindings = _of_query(query)
     titled, named_by = title_condition(words, prefixes)
     rows = reader.db.rows(
-        f"SELECT DISTINCT c.id, c.title, c.assistant, c.status, c.created_at FROM ({first}) w "
+        f"SELECT DISTINCT c.id, c.facts, c.created_at FROM ({first}) w "
         "CROSS JOIN conversation c ON c.key = w.key WHERE c.id IS NOT NULL AND c.created_at BETWEEN ? AND ? "
         f"{conditions} {titled} ORDER BY c.key DESC LIMIT {MAX_LIMIT}",
         (*keys, *lookup, *_times(query), *bindings, *named_by),
     )
+    found = ((id, decode_facts(json.loads(facts), {}), at) for id, facts, at in rows)
     return [
-        Subject(decode_id(id), title, assistant, Status(status), moment(at))
-        for id, title, assistant, status, at in rows
+        Subject(decode_id(id), facts["title"], facts["assistant"], facts["status"], moment(at))
+        for id, facts, at in found
     ]
 
 
-def _of_query(query: Query) -> tuple[str, list[str]]:
+def _of_query(query: Query) -> tuple[str, list[Any]]:
     """Return the conditions on a conversation that a query's filters make, and their bindings."""
-    asked = {"c.assistant = ?": query.assistant, "c.status = ?": query.status}
-    titled, words = title_condition(query.title.required, [query.title.prefix] if query.title.prefix else [])
-    conditions = "".join(f"AND {condition} " for condition, value in asked.items() if value is not None)
-    return conditions + titled, [*(value for value in asked.values() if value is not None), *words]
+    return filtered(ListFilter.model_construct(assistant=query.assistant, status=query.status), query.title)
 
 
 def _times(query: Query) -> tuple[int, int]:

@@ -11,14 +11,15 @@ from typing import TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Entry, Status, Update
+from threadkeep.conversation.entry import Entry, Update
+from threadkeep.conversation.facts import ConversationFacts, Status
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import AlreadyExists
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import size_of
-from threadkeep.store.codec import STATE, Row, encode_id, encode_shares, microseconds
+from threadkeep.store.codec import STATE, Row, encode_facts, encode_id, microseconds
 from threadkeep.store.file_tables import attached_files
 from threadkeep.store.record import (
     Chunk,
@@ -35,11 +36,12 @@ from threadkeep.store.record import (
 from threadkeep.store.rules import Verb, entries_of, finishes, key_use, version_after
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.audit import add_act
-from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum
+from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, checksum, entry_checksum
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite_files import DELETED
 from threadkeep.store.values import Created
+from threadkeep.text.words import words
 
 T = TypeVar("T")
 REMEMBERED = 10_000
@@ -119,26 +121,14 @@ class LogWriter:
         self.check_room(scope, caps, Load(1, size))
         now = microseconds(at or self.clock())
         self.db.execute(
-            "INSERT INTO conversation (tenant, user, id, version, created_at, updated_at, bytes, status, archived, "
-            "assistant, title, model, metadata, system) VALUES (?, ?, ?, 1, ?, ?, ?, 'active', 0, ?, ?, ?, ?, ?)",
-            (
-                tenant,
-                user,
-                encode_id(id),
-                now,
-                now,
-                size,
-                new.assistant,
-                new.title,
-                new.model,
-                _json(new.metadata),
-                new.system,
-            ),
+            "INSERT INTO conversation (tenant, user, id, version, created_at, updated_at, bytes, facts) "
+            "VALUES (?, ?, ?, 1, ?, ?, ?, '')",
+            (tenant, user, encode_id(id), now, now, size),
         )
         made = ConversationKey(tenant, self.db.last_insert_rowid(), id, 1)
-        self._seal(made)
+        self._keep_facts(made, 1, new.facts())
         if new.title:
-            self._index_title(made)
+            self._index_title(made, new.title)
         if use:
             self.keep_key(made, KeyPlace(**dict(use), first=0, last=0))
         return Created(conversation=self.reader.log_at(scope, made).conversation)
@@ -188,7 +178,7 @@ class LogWriter:
                 scope=scope,
                 log=log,
                 version=log.key.version,
-                status=Status(log.key.status),
+                status=log.key.status,
                 tip=log.tip,
                 messages=log.messages_up_to(log.tip.last),
                 open_turns={turn.number: turn for turn in log.open_turns()},
@@ -247,45 +237,33 @@ class LogWriter:
 
     def _change(self, end: SqliteEnd, record: Record) -> None:
         """Keep the version, and change the conversation as a whole as the record says."""
-        # What is damaged must not be sealed anew.
-        _ = self.reader.log_at(end.scope, end.log.key).conversation
-        self.db.execute("UPDATE conversation SET version = ? WHERE key = ?", (end.version, end.log.key.conversation))
+        # It is read as it is checked: what is damaged must not be sealed anew.
+        before = facts = self.reader.log_at(end.scope, end.log.key).conversation
         for change in (body for body in record.bodies if isinstance(body, Update)):
-            end.status = change.status or end.status
-            self.db.execute(
-                "UPDATE conversation SET title = coalesce(?, title), metadata = coalesce(?, metadata), "
-                "status = coalesce(?, status), archived = coalesce(?, archived), model = coalesce(?, model), "
-                "assistant = coalesce(?, assistant), shares = nullif(coalesce(?, shares), '[]') WHERE key = ?",
-                (
-                    change.title,
-                    None if change.metadata is None else _json(change.metadata),
-                    change.status,
-                    change.archived,
-                    change.model,
-                    change.assistant,
-                    encode_shares(change.shares),
-                    end.log.key.conversation,
-                ),
-            )
-            if change.title is not None:
-                self._index_title(end.log.key)
-        self._seal(end.log.key)
+            facts = facts.after(change)
+        end.status = facts.status
+        self._keep_facts(end.log.key, end.version, facts)
+        if facts.title != before.title:
+            self._index_title(end.log.key, facts.title or "")
 
-    def _index_title(self, key: ConversationKey) -> None:
-        """Index the words of the title that a conversation has now."""
-        self.db.execute(f"DELETE FROM title_word {HERE}", key[:2])
+    def _keep_facts(self, key: ConversationKey, version: int, facts: ConversationFacts) -> None:
+        """Keep what is known of a conversation, and its checksums."""
+        listed, large = (json.dumps(document, ensure_ascii=False) for document in encode_facts(facts))
         self.db.execute(
-            "INSERT INTO title_word SELECT c.tenant, c.key, w.value, c.user "
-            "FROM conversation c, json_each(title_words(c.title)) w WHERE c.key = ?",
+            "UPDATE conversation SET version = ?, facts = ?, large = nullif(?, '{}') WHERE key = ?",
+            (version, listed, large, key.conversation),
+        )
+        self.db.execute(
+            f"UPDATE conversation SET crc = checksum({CONVERSATION}), large_crc = checksum(key, large) WHERE key = ?",
             key[1:2],
         )
 
-    def _seal(self, key: ConversationKey) -> None:
-        """Keep the checksum of a conversation that was changed."""
-        self.db.execute(
-            f"UPDATE conversation SET crc = checksum({CONVERSATION}), "
-            f"settings_crc = settings_checksum(key, {SETTINGS}) WHERE key = ?",
-            key[1:2],
+    def _index_title(self, key: ConversationKey, title: str) -> None:
+        """Index the words of the title that a conversation has now."""
+        user = self.db.value("SELECT user FROM conversation WHERE key = ?", key[1:2])
+        self.db.execute(f"DELETE FROM title_word {HERE}", key[:2])
+        self.db.executemany(
+            "INSERT INTO title_word VALUES (?, ?, ?, ?)", [(*key[:2], word, user) for word in words(title)]
         )
 
     def _keep_turn(self, end: SqliteEnd, turn: OpenTurn) -> None:
@@ -318,7 +296,3 @@ class LogWriter:
         name, digest = bytes.fromhex(made.name), bytes.fromhex(made.digest)
         columns = (key.tenant, name, digest, key.conversation, made.first, made.last)
         self.db.execute("INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -5,7 +5,8 @@ import asyncio
 
 import pytest
 
-from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.facts import Status
 from threadkeep.errors import ConversationBusy, ConversationNotFound
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append, ListFilter, Statistics

@@ -11,7 +11,8 @@ from threadkeep.conversation.api_key import ApiKey, Login, digest_of
 from threadkeep.conversation.caller import CALLER, Caller
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.state import State
 from threadkeep.errors import AlreadyExists, ConversationNotFound, InvalidId, InvalidParent, KeyNotFound, StaleVersion
 from threadkeep.store.audit import PRUNED, START, Act, Head, Recorded, Wanted, act_now

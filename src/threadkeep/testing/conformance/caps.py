@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Entry, Status, Summary, Update
+from threadkeep.conversation.entry import Entry, Summary, Update
+from threadkeep.conversation.facts import Status
 from threadkeep.errors import QueueFull, StorageFull, ThreadkeepError, TooManyConversations
 from threadkeep.store.base import Store
 from threadkeep.store.caps import Caps, Holder, Load

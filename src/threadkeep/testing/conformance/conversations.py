@@ -5,7 +5,8 @@ from uuid import UUID
 import pytest
 
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.facts import Status
 from threadkeep.errors import (
     AlreadyExists,
     ConversationNotFound,

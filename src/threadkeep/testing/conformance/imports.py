@@ -6,7 +6,8 @@ import pytest
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Entry, HeadChoice, Status, Update
+from threadkeep.conversation.entry import Entry, HeadChoice, Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState

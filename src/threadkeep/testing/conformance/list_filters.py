@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.facts import Status
 from threadkeep.errors import InvalidSearch
 from threadkeep.store.base import Store
 from threadkeep.store.values import ConversationPage, ListFilter

@@ -3,7 +3,8 @@
 import pytest
 
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.message import Role
 from threadkeep.errors import InvalidCursor, InvalidSearch
 from threadkeep.store.base import Store

@@ -5,7 +5,8 @@ from typing import Any
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.draft_text import marks_as_lines, split_stream
-from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, Usage
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 from threadkeep.conversation.value import storable

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.runtime import open_store, open_unanswered
 from threadkeep.server.routes import events as list_events

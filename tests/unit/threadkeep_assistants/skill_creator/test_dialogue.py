@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.threadkeep_assistants.skill_creator.conversations import IDEA, conversation
 from threadkeep.conversation.blocks import Table
-from threadkeep.conversation.entry import Status
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.store.codec import Packer

@@ -126,7 +126,7 @@ BEGIN
 END $$;
 
 -- Where the newest messages of a user (in one conversation, or null) are that hold the words, newest first. Runs as the
--- owner, free of row-level security (see 0002), and therefore asks for tenant and user itself. No table under a policy may
+-- owner, free of row-level security (see schema.sql), and therefore asks for tenant and user itself. No table under a policy may
 -- be joined here: its condition on the tenant would spread to `word`, and the index could not be used.
 CREATE FUNCTION threadkeep.candidates(
     p_tenant integer, p_owner integer, p_conversation bigint, p_query tsquery,
@@ -187,23 +187,21 @@ END $$;
 
 -- Whether a filter lets a conversation through.
 CREATE FUNCTION threadkeep.is_listed(
-    p_tenant integer, p_key bigint, p_assistant text, p_status text, p_archived boolean, p_metadata jsonb,
-    p_shares text, p_where threadkeep.list_filter
+    p_tenant integer, p_key bigint, p_facts jsonb, p_large jsonb, p_where threadkeep.list_filter
 ) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT (p_where.assistant IS NULL OR p_assistant = p_where.assistant)
-        AND (p_where.status IS NULL OR p_status = p_where.status)
-        AND (p_where.archived IS NULL OR p_archived = p_where.archived)
-        AND (p_where.shared IS NULL OR p_where.shared = (p_shares IS NOT NULL))
-        AND (p_where.metadata IS NULL OR threadkeep.has_metadata(p_metadata, p_where.metadata))
+    SELECT (p_where.present IS NULL OR p_facts @> p_where.present)
+        AND (p_where.absent IS NULL OR NOT p_facts ?| p_where.absent)
+        AND (p_where.shared IS NULL OR p_where.shared = coalesce(p_large ? 'shares', false))
+        AND (p_where.metadata IS NULL OR threadkeep.has_metadata(p_large -> 'metadata', p_where.metadata))
         AND (p_where.words IS NULL OR threadkeep.is_titled(p_tenant, p_key, p_where.words, p_where.prefixes))
 $$;
 
 -- Conversations whose titles hold words and beginnings of words (both may be empty), among the newest so many that may: the
 -- last created first.
 CREATE FUNCTION threadkeep.search_titles(
-    p_tenant integer, p_owner integer, p_words text[], p_prefixes text[], p_assistant text, p_status text,
+    p_tenant integer, p_owner integer, p_words text[], p_prefixes text[], p_where threadkeep.list_filter,
     p_since timestamptz, p_until timestamptz, p_scanned integer, p_limit integer
-) RETURNS TABLE (id bytea, title text, assistant text, status text, created_at timestamptz) LANGUAGE plpgsql STABLE AS $$
+) RETURNS TABLE (id bytea, facts jsonb, created_at timestamptz) LANGUAGE plpgsql STABLE AS $$
 DECLARE
     first text := p_words[1];
     begun text := p_prefixes[1];
@@ -228,9 +226,9 @@ BEGIN
             ORDER BY c.updated_at DESC, c.key DESC LIMIT p_scanned
         );
     END IF;
-    RETURN QUERY SELECT c.id, c.title, c.assistant, c.status, c.created_at FROM threadkeep.conversation c
+    RETURN QUERY SELECT c.id, c.facts, c.created_at FROM threadkeep.conversation c
     WHERE c.tenant = p_tenant AND c.key = ANY (keys) AND c.id IS NOT NULL
-      AND (p_assistant IS NULL OR c.assistant = p_assistant) AND (p_status IS NULL OR c.status = p_status)
+      AND threadkeep.is_listed(p_tenant, c.key, c.facts, c.large, p_where)
       AND (p_since IS NULL OR c.created_at >= p_since) AND (p_until IS NULL OR c.created_at < p_until)
       AND threadkeep.is_titled(p_tenant, c.key, p_words, p_prefixes)
     ORDER BY c.key DESC LIMIT p_limit;
@@ -241,10 +239,9 @@ END $$;
 -- `p_scanned` that hold the words: the kinds of a role, assistant, status and title of the conversation.
 CREATE FUNCTION threadkeep.search(
     p_tenant integer, p_owner integer, p_id bytea, p_query text, p_first_kind integer, p_last_kind integer,
-    p_assistant text, p_status text, p_since timestamptz, p_until timestamptz, p_title_words text[],
-    p_title_prefixes text[], p_bound bigint, p_scanned integer, p_limit integer, p_caught_up boolean
+    p_where threadkeep.list_filter, p_since timestamptz, p_until timestamptz, p_bound bigint, p_scanned integer, p_limit integer, p_caught_up boolean
 ) RETURNS TABLE (
-    refused text, bound bigint, conversation bytea, title text, assistant text, status text, begun_at timestamptz,
+    refused text, bound bigint, conversation bytea, facts jsonb, begun_at timestamptz,
     head integer, newest integer, jumps integer[],
     seq integer, parent integer, kind smallint, turn integer, created_at timestamptz,
     id bytea, tokens integer, content bytea, parts jsonb
@@ -273,12 +270,11 @@ BEGIN
         JOIN threadkeep.conversation c ON c.tenant = p_tenant AND c.key = f.conversation
         JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = f.conversation AND e.seq = f.seq
         WHERE e.kind BETWEEN p_first_kind AND p_last_kind
-          AND (p_assistant IS NULL OR c.assistant = p_assistant) AND (p_status IS NULL OR c.status = p_status)
-          AND threadkeep.is_titled(p_tenant, c.key, p_title_words, p_title_prefixes)
+          AND threadkeep.is_listed(p_tenant, c.key, c.facts, c.large, p_where)
         ORDER BY f.place LIMIT p_limit
     )
     -- A tenant that was moved to another machine has positions beyond the sequence there.
-    SELECT NULL::text, coalesce(p_bound, greatest(newest_indexed, max(k.position) OVER ())), n.id, n.title, n.assistant, n.status, n.created_at, n.head, n.newest,
+    SELECT NULL::text, coalesce(p_bound, greatest(newest_indexed, max(k.position) OVER ())), n.id, n.facts, n.created_at, n.head, n.newest,
            CASE WHEN row_number() OVER (PARTITION BY n.key ORDER BY k.place) = 1 THEN threadkeep.jumps(p_tenant, n.key) END,
            e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
     FROM k JOIN threadkeep.conversation_now n ON n.tenant = p_tenant AND n.key = k.conversation

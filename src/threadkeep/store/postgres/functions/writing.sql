@@ -3,18 +3,18 @@
 -- conversation is gone, it fails as a whole with `unique_violation`, and the caller looks at the end again.
 
 -- The end of a log, and what a decision may ask beyond it: whether `p_parent` is on a branch and what continued it, the entry
--- that tells of the queued turn `p_queued`, and what the key `p_key` made. No row if there is no such conversation.
+-- that tells of the queued turn `p_queued`, what the key `p_key` made, and all facts. No row if there is no such conversation.
 CREATE FUNCTION threadkeep.end_of(
-    p_tenant integer, p_owner integer, p_id bytea, p_parent integer, p_queued integer, p_key bytea
+    p_tenant integer, p_owner integer, p_id bytea, p_parent integer, p_queued integer, p_key bytea, p_facts boolean
 ) RETURNS TABLE (
-    conversation bigint, version integer, status text, last integer, head integer, newest integer, total bigint, messages integer,
+    conversation bigint, version integer, status text, facts jsonb, large jsonb, last integer, head integer, newest integer, total bigint, messages integer,
     turns threadkeep.turn[], pieces integer, message bytea, turn integer, characters integer, bytes integer,
     is_on_branch boolean, follower integer, queued jsonb, made_in bigint, digest bytea, first_made integer, last_made integer
 ) LANGUAGE plpgsql STABLE AS $$
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     RETURN QUERY
-    SELECT c.key, c.version, c.status, c.last, c.head, c.newest, c.total, c.messages,
+    SELECT c.key, c.version, c.facts ->> 'status', CASE WHEN p_facts THEN c.facts END, CASE WHEN p_facts THEN c.large END, c.last, c.head, c.newest, c.total, c.messages,
            ARRAY(SELECT t FROM threadkeep.turn t WHERE t.tenant = p_tenant AND t.conversation = c.key ORDER BY t.number),
            d.number, d.message, d.turn, d.ends, d.bytes,
            threadkeep.is_on_branch(p_tenant, c.key, p_parent), threadkeep.follower(p_tenant, c.key, p_parent),
@@ -225,18 +225,15 @@ BEGIN
     END IF;
 END $$;
 
--- Change a conversation as a whole.
+-- Change a conversation as a whole; without facts, its version alone.
 CREATE FUNCTION threadkeep.change(p_tenant integer, p_change threadkeep.change) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE changed integer;
 BEGIN
     UPDATE threadkeep.conversation c SET
-        version = p_change.version, title = coalesce(p_change.title, c.title),
-        metadata = coalesce(p_change.metadata, c.metadata), status = coalesce(p_change.status, c.status),
-        archived = coalesce(p_change.archived, c.archived), model = coalesce(p_change.model, c.model),
-        assistant = coalesce(p_change.assistant, c.assistant),
-        shares = nullif(coalesce(p_change.shares, c.shares), '[]')
+        version = p_change.version, facts = coalesce(p_change.facts, c.facts),
+        large = CASE WHEN p_change.facts IS NULL THEN c.large ELSE p_change.large END
     WHERE c.tenant = p_tenant AND c.key = p_change.conversation RETURNING c.owner INTO changed;
-    IF p_change.title IS NOT NULL THEN
+    IF p_change.title_words IS NOT NULL THEN
         DELETE FROM threadkeep.title_word t WHERE t.tenant = p_tenant AND t.conversation = p_change.conversation;
         PERFORM threadkeep.add_title_words(p_tenant, changed, p_change.conversation, p_change.title_words);
     END IF;
@@ -284,8 +281,7 @@ END $$;
 -- Create a conversation. Its id, or its key, may be taken. Nobody forgets the user's name meanwhile.
 CREATE FUNCTION threadkeep.create_conversation(
     p_tenant integer, p_owner integer, p_user text, p_id bytea, p_now timestamptz, p_key bytea, p_digest bytea,
-    p_assistant text, p_title text, p_title_words text[], p_model text, p_metadata jsonb, p_system text, p_bytes integer,
-    p_rooms bigint[]
+    p_facts jsonb, p_large jsonb, p_title_words text[], p_bytes integer, p_rooms bigint[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE made bigint;
 BEGIN
@@ -294,11 +290,8 @@ BEGIN
     IF NOT FOUND THEN
         PERFORM threadkeep.enter_person(p_tenant, p_user, p_owner);
     END IF;
-    INSERT INTO threadkeep.conversation AS c (
-        tenant, owner, id, created_at, updated_at, assistant, title, model, metadata, system, bytes
-    ) VALUES (
-        p_tenant, p_owner, p_id, p_now, p_now, p_assistant, p_title, p_model, p_metadata, p_system, p_bytes
-    ) RETURNING c.key INTO made;
+    INSERT INTO threadkeep.conversation AS c (tenant, owner, id, created_at, updated_at, facts, large, bytes)
+    VALUES (p_tenant, p_owner, p_id, p_now, p_now, p_facts, p_large, p_bytes) RETURNING c.key INTO made;
     PERFORM threadkeep.add_title_words(p_tenant, p_owner, made, p_title_words);
     IF p_key IS NOT NULL THEN
         PERFORM threadkeep.keep_key(p_tenant, ROW(made, p_tenant, 0, 0, p_key, p_digest)::threadkeep.key);
