@@ -14,6 +14,7 @@ import pytest
 
 from tests.backends import BACKENDS, opener
 from tests.roundtrips import exported
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.entry import Approval
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.parts import Attachment
@@ -34,7 +35,7 @@ EVE = Scope(tenant=LOCAL.tenant, user="eve")
 
 @pytest.fixture(params=BACKENDS)
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    store = await opener(request.param, tmp_path, request)()
+    store = await opener(request.param, tmp_path, request)(utc_now)
     yield store
     await store.close()
 

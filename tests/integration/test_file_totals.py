@@ -1,7 +1,6 @@
 """An upload costs the same, however many files there are; and totals are right in a database that had files before."""
 
 import asyncio
-from importlib.resources import files as files_of
 from pathlib import Path
 
 import apsw
@@ -10,12 +9,10 @@ import pytest
 from tests.postgres_server import PostgresServer, Urls
 from threadkeep.errors import StorageFull
 from threadkeep.runtime import open_store
-from threadkeep.store import sqlite
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.file_tables import FileUsage
-from threadkeep.store.postgres.schema import migrations
 from threadkeep.store.sqlite_files import SqliteFiles
-from threadkeep.testing.samples import ADA, BOB
+from threadkeep.testing.samples import ADA
 
 ROWS_READ = (
     "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint FROM pg_stat_user_tables "
@@ -94,38 +91,6 @@ async def test_an_upload_reads_as_many_rows_beside_more_files(
     for filling in FILLED:
         postgres_server.execute(filling, admin)
     assert 0 < await read(5, 10) <= few * 1.2
-
-
-async def test_files_from_before_totals_are_counted(
-    tmp_path: Path, postgres_server: PostgresServer, postgres_database: Urls
-) -> None:
-    for url in (f"sqlite:///{tmp_path}/a.db", f"files:///{tmp_path}/folder", postgres_database.server):
-        store = await open_store(url)
-        assert store.files is not None
-        files = Attachments(store.files)
-        for who, name, data in ((ADA, "a", b"same"), (ADA, "b", b"same"), (BOB, "a", b"same"), (BOB, "b", b"other")):
-            await files.save(who, name, "", data)
-        await files._put(ADA, await files.begin(ADA, "c"), 0, b"coming")
-        await store.close()
-    for path in (tmp_path / "a.db", *tmp_path.rglob("files.db")):
-        database = apsw.Connection(str(path))
-        for (trigger,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
-            if str(trigger).startswith("file_"):
-                database.execute(f"DROP TRIGGER {trigger}")
-        database.execute("DROP TABLE file_total")
-        database.execute((files_of(sqlite) / "migrations" / "0013_file_totals.sql").read_text(encoding="utf-8"))
-        database.close()
-    admin = postgres_server.as_admin(postgres_database)
-    postgres_server.execute("DROP TABLE threadkeep.file_total", admin)
-    (counting,) = (sql for number, _, sql in migrations() if number == 28)
-    postgres_server.execute(counting, postgres_database.owner)
-    for url in (f"sqlite:///{tmp_path}/a.db", f"files:///{tmp_path}/folder", postgres_database.server):
-        store = await open_store(url)
-        assert store.files is not None
-        assert await store.files.usage("acme") == FileUsage(4, len("sameothercoming"))
-        assert await store.files.usage("acme", "ada") == FileUsage(2, len("samesamecoming"))
-        assert await store.files.usage("acme", "bob") == FileUsage(2, len("sameother"))
-        await store.close()
 
 
 @pytest.mark.parametrize("limits", [{"user": 500}, {"tenant": 500}, {"user": 500, "file": 100}], ids=str)

@@ -1,17 +1,15 @@
 """Migrations of PostgreSQL: applied once and in order by whoever comes, and checked by every server that opens."""
 
 import asyncio
-import gzip
-from pathlib import Path
 
 import pytest
 
 from tests.postgres_server import OWNER, PostgresServer, Urls
-from threadkeep.conversation.cursor import Cursor
-from threadkeep.errors import StoreDenied, StoreNotMigrated, StoreTooNew
+from threadkeep.errors import StoreDenied, StoreNotMigrated, StoreTooNew, StoreTooOld
 from threadkeep.runtime import migrate, open_store
+from threadkeep.store.postgres import schema
 from threadkeep.store.postgres.schema import migrations
-from threadkeep.testing.samples import ADA, EVE, new, say, texts_of
+from threadkeep.testing.samples import ADA, new, texts_of
 
 NAMES = [name for _, name, _ in migrations()]
 
@@ -20,11 +18,6 @@ NAMES = [name for _, name, _ in migrations()]
 def unmigrated(postgres_server: PostgresServer) -> Urls:
     """A database without a schema."""
     return postgres_server.fresh_database(migrated=False)
-
-
-def test_the_numbers_of_migrations_rise() -> None:
-    numbers = [number for number, _, _ in migrations()]
-    assert numbers == sorted(set(numbers))
 
 
 async def test_a_database_without_a_schema_is_not_opened(unmigrated: Urls) -> None:
@@ -93,28 +86,34 @@ async def test_the_servers_role_owns_nothing(postgres_server: PostgresServer, po
     assert owners == [(OWNER,)]
 
 
-async def test_a_database_of_release_0_1_0_is_migrated_with_all_that_it_holds(
-    postgres_server: PostgresServer, unmigrated: Urls
+async def test_what_a_later_release_changes_is_applied_once_and_nothing_is_lost(
+    postgres_database: Urls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dump = gzip.decompress(Path(__file__).parents[1].joinpath("data", "postgres-0.1.0.sql.gz").read_bytes())
-    postgres_server.execute(dump.decode(), unmigrated.owner)
-    admin = postgres_server.as_admin(unmigrated)
-    postgres_server.execute("UPDATE threadkeep.conversation SET title = 'Großer Plan'", admin)
-    assert await migrate(unmigrated.owner) == NAMES[1:]
-    store = await open_store(unmigrated.server)
-    for scope in (ADA, EVE):
-        assert texts_of(await store.newest(scope, "c-ada")) == ["m0", "m1", "m2", "m3", "m4", "branch", "hello"]
-        assert await store.count(scope, "c-ada") == 7
-        assert await store.count(scope, "c-ada", head=40) == 40
-        (turn,) = await store.turns(scope, "c-ada")
-        draft = (await store.log(scope, "c-ada", Cursor(seq=43))).draft
-        assert draft is not None
-        assert (draft.turn, draft.text) == (turn.number, "half an ans")
-        assert len((await store.search(scope, "branch")).items) == 1
-        assert [hit.title for hit in (await store.search(scope, "grosser plan")).items] == ["Großer Plan"]
-        await say(store, "c-ada", "one more", scope=scope)
-        assert await store.count(scope, "c-ada") == 8
+    store = await open_store(postgres_database.server)
+    name = await new(store, ADA, "hello")
     await store.close()
+    later = (2, "0002_notes.sql", "CREATE TABLE threadkeep.note (text text)")
+    known = migrations()
+    monkeypatch.setattr(schema, "migrations", lambda: [*known, later])
+    with pytest.raises(StoreNotMigrated):
+        await open_store(postgres_database.server)
+    assert await migrate(postgres_database.owner) == ["0002_notes.sql"]
+    assert await migrate(postgres_database.owner) == []
+    store = await open_store(postgres_database.server)
+    assert texts_of(await store.newest(ADA, name)) == ["hello"]
+    await store.close()
+
+
+async def test_a_database_of_a_development_version_is_neither_opened_nor_migrated(
+    postgres_server: PostgresServer, postgres_database: Urls
+) -> None:
+    postgres_server.execute(
+        "UPDATE threadkeep.migration SET name = '0001_tables.sql'", postgres_server.as_admin(postgres_database)
+    )
+    with pytest.raises(StoreTooOld):
+        await open_store(postgres_database.server)
+    with pytest.raises(StoreTooOld):
+        await migrate(postgres_database.owner)
 
 
 async def test_functions_are_made_anew_when_they_have_changed(

@@ -88,6 +88,7 @@ CODES = {
     "store_denied": "StoreDenied",
     "store_corrupt": "StoreCorrupt",
     "store_too_new": "StoreTooNew",
+    "store_too_old": "StoreTooOld",
     "store_not_migrated": "StoreNotMigrated",
     "spool_full": "SpoolFull",
 }

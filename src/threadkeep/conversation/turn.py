@@ -1,9 +1,7 @@
 """A turn: one user message and everything done to answer it. Its number is the `seq` of the entry that opened it."""
 
 from enum import StrEnum
-from typing import Any, Literal, Self
-
-from pydantic import model_validator
+from typing import Literal, Self
 
 from threadkeep.conversation.message import Message, Usage
 from threadkeep.conversation.scope import Scope
@@ -66,16 +64,6 @@ class TurnChange(Value):
     detail: Text | None = None
     calls: tuple[Text, ...] = ()
     definitions: tuple[Text, ...] = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_release_0_1_0(cls, data: Any) -> Any:
-        """Take a failure as the first release stored it: `error` was the code, a colon and the detail."""
-        if isinstance(data, dict) and "error" in data:
-            code, _, detail = str(data.pop("error") or "").partition(": ")
-            if code:
-                data["failure"] = {"code": code if detail else "turn_failed", "detail": detail or code}
-        return data
 
 
 class Lease(Value):

@@ -5,9 +5,9 @@ Also here: the end of a log, on which the rules decide, and where a record's ent
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Body, Entry, HeadChoice, PathBody
@@ -45,12 +45,6 @@ class OpenTurn(Value):
     owner: str | None = None
     fence: int = 0
     until: Moment | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_release_0_1_0(cls, data: Any) -> Any:
-        """Take a turn as the first release kept it in journals, with a number of takings that nobody read."""
-        return {name: data[name] for name in data if name != "taken"} if isinstance(data, dict) else data
 
 
 class Chunk(Value):

@@ -95,6 +95,7 @@ const SAME_AS = {
   store_denied: "store_error",
   store_not_migrated: "store_error",
   store_too_new: "store_error",
+  store_too_old: "store_error",
   spool_full: "store_unavailable",
 };
 

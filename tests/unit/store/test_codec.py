@@ -15,7 +15,7 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import Attachment, CitationPart, Data, Part, Reasoning
 from threadkeep.conversation.state import StateChange
-from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 from threadkeep.errors import StoreCorrupt
 from threadkeep.store.codec import Packer, Row, decode, decode_id, decode_text, encode, encode_id, microseconds, moment
 
@@ -108,7 +108,7 @@ bodies: st.SearchStrategy[Body] = st.one_of(
         state=st.sampled_from(TurnState),
         message=st.none() | messages,
         usage=st.none() | usages,
-        error=st.none() | text,
+        failure=st.none() | st.builds(Failure, code=text, detail=text),
         detail=st.none() | text,
     ),
     st.just(HeadChoice()),

@@ -37,14 +37,14 @@ _WHOLE = f"SELECT {CONVERSATION}, crc, entries, updated_at, large, large_crc FRO
 
 class ConversationKey(NamedTuple):
     """A conversation that was found: the keys that its rows begin with, its id, its version, how many entries it has at
-    least, and its status."""
+    least, and the document of its facts."""
 
     tenant: int
     conversation: int
     id: str
     version: int = 0
     entries: int = 0
-    status: Status = Status.ACTIVE
+    facts: str = "{}"
 
 
 class SqliteLog:
@@ -71,6 +71,10 @@ class SqliteLog:
         return Tip(seq, seq, seq) if kind <= STATE else Tip(seq, head, newest)
 
     @property
+    def status(self) -> Status:
+        return _facts(self.key.facts, None)["status"]
+
+    @property
     def conversation(self) -> Conversation:
         return self.to_conversation(self.db.row(f"{_WHOLE} WHERE c.key = ?", self._keys[1:]))
 
@@ -83,7 +87,7 @@ class SqliteLog:
         if tip.last:
             updated = self.db.value(f"SELECT created_at FROM entry {_HERE} AND seq = ?", (*self._keys, tip.last))
         return Conversation.trusted(
-            **decode_facts(json.loads(facts), json.loads(large or "{}")),
+            **_facts(facts, large),
             incomplete=False,
             scope=self._scope,
             id=self.id,
@@ -349,6 +353,13 @@ class SqliteLog:
             if any(run.first <= (entry.parent or ROOT) <= run.last for run in runs):
                 return entry
         return None
+
+
+def _facts(listed: str, large: str | None) -> dict[str, Any]:
+    try:
+        return decode_facts(json.loads(listed), json.loads(large or "{}"))
+    except ValueError as error:
+        raise StoreCorrupt("What is known of a conversation is damaged.") from error
 
 
 def open_turn(row: Sequence[Any]) -> OpenTurn:

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn
@@ -81,14 +80,11 @@ class Reader:
         keys = self.scope(scope)
         if keys is not None:
             found = self.db.row(
-                "SELECT key, version, entries, facts ->> 'status' FROM conversation "
-                "WHERE tenant = ? AND id = ? AND user = ?",
+                "SELECT key, version, entries, facts FROM conversation WHERE tenant = ? AND id = ? AND user = ?",
                 (keys[0], encode_id(conversation), keys[1]),
             )
             if found is not None:
-                key, version, entries, status = found
-                status = Status(status or Status.ACTIVE)
-                return self.log_at(scope, ConversationKey(keys[0], key, conversation, version, entries, status))
+                return self.log_at(scope, ConversationKey(keys[0], found[0], conversation, *found[1:]))
         raise ConversationNotFound
 
     def log_at(self, scope: Scope, key: ConversationKey) -> SqliteLog:

@@ -178,7 +178,7 @@ class LogWriter:
                 scope=scope,
                 log=log,
                 version=log.key.version,
-                status=log.key.status,
+                status=log.status,
                 tip=log.tip,
                 messages=log.messages_up_to(log.tip.last),
                 open_turns={turn.number: turn for turn in log.open_turns()},

@@ -7,17 +7,13 @@ from pathlib import Path
 import pytest
 
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Summary
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import EntryNotFound, StoreCorrupt
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.sqlite.memory import MemoryStore
-from threadkeep.store.sqlite.schema import APPLICATION, migrations
 from threadkeep.store.sqlite.store import SqliteStore
-from threadkeep.store.sqlite_file import Database
-from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
-from threadkeep.testing.samples import ADA, EVE, new, say
+from threadkeep.testing.samples import ADA, new
 
 
 @pytest.fixture
@@ -31,40 +27,10 @@ async def _open(folder: Path, clock: FakeClock) -> SqliteStore:
     return await SqliteStore.open(folder / "t.db", clock, new_id, MAX_BYTES)
 
 
-def _write_old(source: Path, path: Path) -> None:
-    """Write a file as the first releases did, with the log of another."""
-    old = Database(str(path))
-    for _, _, sql in migrations()[:3]:
-        old.execute(sql)
-    old.pragma("user_version", 3)
-    old.pragma("application_id", APPLICATION)
-    old.execute("ATTACH ? AS new", (str(source),))
-    for table in ("tenant", "user", "conversation", "entry", "jump"):
-        columns = ", ".join(f'"{row[1]}"' for row in old.rows(f"PRAGMA main.table_info({table})"))
-        old.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM new.{table}")
-    old.close()
-
-
 async def test_what_lies_between_two_entries_is_not_read(store: SqliteStore) -> None:
     name = await new(store, ADA, *["x"] * 1000)
     store.writer.connection.execute("DELETE FROM entry WHERE seq BETWEEN 300 AND 700")
     assert await store.count(ADA, name) == 1000
-
-
-async def test_a_file_of_an_older_release_gets_its_numbers_when_it_is_opened(tmp_path: Path, clock: FakeClock) -> None:
-    store = await _open(tmp_path, clock)
-    names = [(scope, await new(store, scope, *["x"] * 200)) for scope in (ADA, ADA, EVE)]
-    for scope, name in names:
-        await store.append(scope, name, Append(bodies=(Summary(content="remark"),) * 30))
-        await say(store, name, *["x"] * 500, scope=scope, parent=7)
-    await store.close()
-    (tmp_path / "old").mkdir()
-    _write_old(tmp_path / "t.db", tmp_path / "old" / "t.db")
-    store = await _open(tmp_path / "old", clock)
-    assert [await store.count(*name) for name in names] == [507] * 3
-    await say(store, names[0][1], "one more")
-    assert await store.count(*names[0]) == 508
-    await store.close()
 
 
 async def test_pages_continue_each_other(store: SqliteStore) -> None:
