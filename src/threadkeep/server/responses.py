@@ -34,12 +34,17 @@ class Shown(Adoptable):
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
 
-class ListedConversation(ListedFacts, Shown):
+class Identified(Shown):
+    """Something with an id, which is shown first."""
+
+    id: str
+
+
+class ListedConversation(ListedFacts, Identified):
     """A conversation as a list shows it: without its messages, its instructions and its metadata. `incomplete` is one
     that is shown as far as this instance knows it, because the database is away."""
 
     model_config = ConfigDict(extra="ignore", json_schema_serialization_defaults_required=True)
-    id: str
     version: int
     head: int | None
     entries: int

@@ -72,7 +72,7 @@ class SqliteLog:
 
     @property
     def status(self) -> Status:
-        return _facts(self.key.facts, None)["status"]
+        return Status(_facts(self.key.facts, None)["status"])
 
     @property
     def conversation(self) -> Conversation:
