@@ -217,12 +217,6 @@ class Conversations:
         may have to be loaded, which takes a while; ModelError if that fails."""
         return self._deps.models(name, assistant or next(iter(self.assistants.values())))
 
-    @property
-    def detours(self) -> Mapping[str, float]:
-        """How many of the loaded models are asked in a slower way than they could be, by the reason."""
-        models = self._deps.models
-        return models.detours() if isinstance(models, Models) else {}
-
     async def check_model(self, name: str | None) -> None:
         """Raise InvalidValue for a model that cannot be loaded, before a message is sent to it."""
         try:
@@ -312,6 +306,8 @@ class Conversations:
         if self._bridge is not None:
             await _cancel_and_wait(self._bridge)
         await self.mcp.close()
+        if isinstance(self._deps.models, Models):
+            await self._deps.models.close()
         await self._store.close()
 
     async def __aenter__(self) -> Self:

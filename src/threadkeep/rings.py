@@ -28,6 +28,9 @@ RETRIEVAL = "threadkeep.retrieval"
 returns a `Meaning`."""
 COMMANDS = "threadkeep.commands"
 """The entry points by which packages bring commands of the command line: each names a module."""
+MODEL_PROVIDERS = "threadkeep.model_providers"
+"""The entry points by which packages offer many models: each makes one of its whole name. `local` is for names that
+begin so, `langchain` for the providers that we do not ask ourselves."""
 EMBEDDINGS = "threadkeep.embeddings"
 """The entry points by which packages offer embeddings: `langchain` makes those of any provider from their name."""
 

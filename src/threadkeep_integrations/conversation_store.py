@@ -115,7 +115,7 @@ class ConversationStore:
         """Return the newest messages as LangChain's, oldest first. They never begin with the result of a tool whose
         call was left out, which no provider accepts."""
         try:
-            from threadkeep.llm.langchain.messages import to_langchain
+            from threadkeep_integrations.langchain.messages import to_langchain
         except ImportError:
             raise PackageMissing("LangChain's messages need a package: pip install 'threadkeep[langchain]'") from None
         messages = [message for _, message in self._newest(conversation, limit)]

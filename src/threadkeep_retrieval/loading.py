@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from threadkeep.errors import EmbeddingFailed, PackageMissing
 from threadkeep.llm.loading import check_allowed
-from threadkeep.llm.providers import pip_line
+from threadkeep.llm.providers import langchain_line
 from threadkeep.rings import EMBEDDINGS, load
 from threadkeep_retrieval.embeddings import NAME, Embeddings, WordLlamaEmbeddings
 
@@ -31,4 +31,4 @@ def _from_ring(name: str, provider: str) -> Embeddings:
         found: Embeddings = load(EMBEDDINGS, "langchain", name)(name)
         return found
     except PackageMissing:
-        raise PackageMissing(f"{name} needs a package: {pip_line(provider)}") from None
+        raise PackageMissing(f"{name} needs a package: {langchain_line(provider)}") from None

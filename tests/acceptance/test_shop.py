@@ -11,7 +11,7 @@ import pytest
 from tests.browser.server import PATIENCE, Server
 from tests.integration.serving import Server as Here
 from tests.integration.serving import serving
-from threadkeep.llm.langchain import LangChainModel
+from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing import openai_answers as played
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import openai
@@ -90,7 +90,7 @@ async def test_ways_to_ask_for_a_name(question: str) -> None:
 async def played_by(assistant: Assistant, *answers: Played) -> AsyncIterator[tuple[Here, OpenAiServer, str]]:
     """A server whose model speaks OpenAI's protocol over a real socket, and a conversation with an assistant on it."""
     async with openai_server(*answers) as provider:
-        model = LangChainModel.named("openai:played", base_url=provider.url, api_key="sk-test", use_responses_api=False)
+        model = ProviderModel.named("openai:played", base_url=provider.url, api_key="sk-test")
         async with serving(model=model, assistants=[assistant]) as server:
             yield server, provider, await server.conversation(assistant=assistant.name, title="Kept")
         for body in provider.requests:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.acceptance.server_process import server_process
 from tests.integration.serving import Server, serving
-from threadkeep.llm.langchain import LangChainModel
+from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.settings import Settings
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
@@ -190,7 +190,7 @@ def told(value: object) -> Played:
 async def with_model(folder: Path, *played: Played) -> AsyncIterator[tuple[Server, str, OpenAiServer]]:
     """Serve the skill creator with a model that is played through OpenAI's protocol."""
     async with openai_server(*played) as provider:
-        model = LangChainModel.named("openai:played", api_key="sk-test", base_url=provider.url)
+        model = ProviderModel.named("openai:played", api_key="sk-test", base_url=provider.url)
         async with serving("memory:", model, [skill_creator(Settings(skills_dir=str(folder)))]) as server:
             yield server, await server.conversation(assistant="skill_creator", title="A skill"), provider
         assert provider.unexpected == 0, "the provider was asked more often than expected"

@@ -11,7 +11,7 @@ import pytest
 from tests.acceptance.server_process import server_process
 from tests.integration.serving import Server, told_until
 from tests.integration.serving import serving as serving_here
-from threadkeep.llm.langchain import LangChainModel
+from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing import openai_answers as played
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import openai
@@ -113,7 +113,7 @@ async def test_a_comparison_streams_its_steps_and_its_blocks() -> None:
 async def played_by(*answers: Played) -> AsyncIterator[tuple[Server, OpenAiServer]]:
     """A server whose model speaks OpenAI's protocol over a real socket, and says what the test tells it to."""
     async with openai_server(*answers) as provider:
-        model = LangChainModel.named("openai:played", base_url=provider.url, api_key="sk-test", use_responses_api=False)
+        model = ProviderModel.named("openai:played", base_url=provider.url, api_key="sk-test")
         async with serving_here(model=model, assistants=[ASSISTANT]) as server:
             yield server, provider
 

@@ -11,7 +11,7 @@ from threadkeep.errors import ModelRefused, UnknownModel
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, ModelOptions, Request, Text
 from threadkeep.llm.loading import NO_REAL_MODELS, load_model
-from threadkeep.llm.local import LocalModel
+from threadkeep_integrations.local import LocalModel
 
 REQUEST = Request(messages=(Message(role=Role.USER, content="Say hello in one short sentence."),))
 

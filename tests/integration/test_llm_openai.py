@@ -1,4 +1,4 @@
-"""The LangChain adapter against a server that speaks OpenAI's protocol over a real socket, well and badly."""
+"""Models in OpenAI's forms against a server that speaks OpenAI's protocol over a real socket, well and badly."""
 
 import asyncio
 import gc
@@ -8,15 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from langchain_openai import ChatOpenAI
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
 from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, ModelRefused, ModelTimeout, ModelUnavailable
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, ModelOptions, Request, Stopped, Text, ToolSpec, Used
-from threadkeep.llm.langchain import LangChainModel
-from threadkeep.llm.langchain.model import chat_model_named
 from threadkeep.llm.loading import NO_REAL_MODELS, load_model
+from threadkeep.llm.openai import Responses
+from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import openai
@@ -30,8 +29,12 @@ REQUEST = Request(messages=(Message(role=Role.USER, content="Budget of CC-1001?"
 
 
 def model_at(server: OpenAiServer, patience: float = 60) -> Model:
-    options = {"api_key": "sk-secret-of-the-test", "base_url": server.url, "stream_chunk_timeout": patience}
-    return LangChainModel.named("openai:played", **options)
+    key = "sk-secret-of-the-test"
+    return ProviderModel.named("openai:played", api_key=key, base_url=server.url, silence=patience)
+
+
+def by_responses(server: OpenAiServer, name: str = "openai:played") -> Model:
+    return ProviderModel.named(name, api_key="sk-test", base_url=server.url, form=Responses())
 
 
 async def asked(answer: Played, request: Request = REQUEST) -> Answer:
@@ -55,12 +58,9 @@ async def test_text_and_usage_and_the_end_are_streamed() -> None:
 OPTIONS = ModelOptions(temperature=0.5, top_p=0.9, max_tokens=100, stop=("END",), seed=7, reasoning_effort="low")
 
 
-@pytest.mark.parametrize("is_direct", [True, False])
-async def test_options_reach_the_provider(is_direct: bool) -> None:
+async def test_options_reach_the_provider() -> None:
     async with openai_server(answers.says("Hello")) as server:
-        model = model_at(server)
-        model._direct = model._direct if is_direct else None  # type: ignore[attr-defined]
-        async for _ in model.stream(replace(REQUEST, options=OPTIONS)):
+        async for _ in model_at(server).stream(replace(REQUEST, options=OPTIONS)):
             pass
     (body,) = server.requests
     openai.check_body(body)
@@ -78,9 +78,8 @@ async def test_options_reach_the_provider(is_direct: bool) -> None:
 @pytest.mark.parametrize("option", [{"seed": 7}, {"stop": "END"}])
 async def test_an_option_that_the_provider_does_not_have_is_refused_by_name(option: dict[str, Any]) -> None:
     async with openai_server(answers.says("Hello")) as server:
-        chat = chat_model_named("openai:played", api_key="sk-test", base_url=server.url, use_responses_api=True)
         with pytest.raises(ModelRefused, match=f"takes no option {next(iter(option))}"):
-            async for _ in LangChainModel(chat).stream(replace(REQUEST, options=ModelOptions(**option))):
+            async for _ in by_responses(server).stream(replace(REQUEST, options=ModelOptions(**option))):
                 pass
     assert server.requests == []
 
@@ -257,18 +256,29 @@ async def test_a_model_is_found_by_name_and_base_url(monkeypatch: pytest.MonkeyP
     assert deltas[-1] == Stopped("stop")
 
 
-def test_openai_itself_is_asked_by_the_responses_api_and_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
-        monkeypatch.delenv(name, raising=False)
-    chat = chat_model_named("openai:gpt-6.1-terra", api_key="sk-test")
-    assert isinstance(chat, ChatOpenAI)
-    assert (chat.max_retries, chat.stream_usage, chat.use_responses_api, chat.store) == (0, True, True, False)
+async def test_openai_itself_is_asked_by_the_responses_api_and_keeps_nothing() -> None:
+    assert ProviderModel.named("openai:gpt-6.1-terra", {}, api_key="sk-test")._path == "/responses"
+    async with openai_server(answers.responds("Hi")) as server:
+        options = ModelOptions(max_tokens=1, temperature=1, reasoning_effort="low")
+        [_ async for _ in by_responses(server, "openai:gpt-6.1-terra").stream(replace(REQUEST, options=options))]
+    (body,) = server.requests
+    given = {name: value for name, value in body.items() if name not in ("input", "tools")}
+    assert given == {
+        "model": "gpt-6.1-terra",
+        "stream": True,
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+        "reasoning": {"effort": "low"},
+        "max_output_tokens": 16,
+    }
+    assert body["tools"] == [
+        {"type": "function", "name": "get_budget", "description": BUDGET.description, "parameters": BUDGET.parameters}
+    ]
 
 
 async def test_the_responses_api_streams_the_same_deltas() -> None:
     async with openai_server(answers.responds("Hel", "lo")) as server:
-        chat = chat_model_named("openai:played", api_key="sk-test", base_url=server.url, use_responses_api=True)
-        deltas = [delta async for delta in LangChainModel(chat).stream(REQUEST)]
+        deltas = [delta async for delta in by_responses(server).stream(REQUEST)]
         assert server.paths == ["/v1/responses"]
     usage = Usage(input_tokens=12, output_tokens=5, cached_tokens=8)
     assert "".join(delta.text for delta in deltas if isinstance(delta, Text)) == "Hello"

@@ -5,22 +5,19 @@ import gc
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
-import httpx
 import pytest
-from langchain_core.language_models import GenericFakeChatModel
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, ModelRefused, ModelUnavailable
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, ModelOptions, Reasoned, Request, Text, ToolSpec
-from threadkeep.llm.langchain import LangChainModel
-from threadkeep.llm.langchain.direct import DirectChat, Vendor, posted
-from threadkeep.llm.langchain.wire import read_gemini
+from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing.openai_server import CUT, OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import anthropic
+from threadkeep.testing.providers import gemini as gemini_rules
+from threadkeep_integrations.langchain import LangChainModel
 
 BUDGET = ToolSpec(name="get_budget", description="A budget.", parameters={"type": "object", "properties": {}})
 REQUEST = Request(messages=(Message(role=Role.USER, content="Budget?"),), tools=(BUDGET,))
@@ -88,28 +85,13 @@ GEMINI_CALL = (
 GEMINI_ERROR = json.dumps({"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}).encode()
 
 
-class Prepared(GenericFakeChatModel):
-    """Stands for Google's class, whose package does not fit beside the others; its request is prepared already."""
-
-    def bind_tools(self, *_: Any, **__: Any) -> Any:
-        return self
-
-
 def gemini(server: OpenAiServer) -> Model:
-    chat = Prepared(messages=iter([]))
-    sent = SimpleNamespace(url=f"{server.url}/models/m:streamGenerateContent", headers={}, data={}, timeout=None)
-
-    async def prepare(direct: DirectChat, *_: Any) -> Any:
-        return posted(direct.lean(), sent), read_gemini
-
-    model = LangChainModel(chat, "google_genai:played")
-    model._direct = DirectChat(chat, Vendor(prepare, lambda _: (httpx.AsyncClient(), server.url)))
-    return model
+    return ProviderModel.named("google_genai:played", api_key="k", base_url=server.url.removesuffix("/v1"))
 
 
 def claude(server: OpenAiServer) -> Model:
     url = server.url.removesuffix("/v1")
-    return LangChainModel.named("anthropic:claude-sonnet-5-5", api_key="sk-ant-test", base_url=url)
+    return ProviderModel.named("anthropic:claude-sonnet-5-5", api_key="sk-ant-test", base_url=url)
 
 
 def llama(server: OpenAiServer) -> Model:
@@ -151,6 +133,7 @@ OPTIONS = ModelOptions(temperature=1, max_tokens=100, stop=("END",), reasoning_e
     ("make", "steps", "expected"),
     [
         (claude, CLAUDE_TEXT + CLAUDE_CALL, {"temperature": 1, "max_tokens": 100, "stop_sequences": ["END"]}),
+        (gemini, GEMINI_TEXT + GEMINI_CALL, {}),
         (llama, LLAMA_TEXT + LLAMA_CALL, {"think": "low"}),
     ],
 )
@@ -163,21 +146,44 @@ async def test_options_reach_the_provider(make: Make, steps: tuple[bytes, ...], 
     if make is claude:
         anthropic.check_body(body)
         assert body["output_config"]["effort"] == "low"
+        assert body["thinking"] == {"type": "adaptive", "display": "summarized"}
+    elif make is gemini:
+        gemini_rules.check_body(body)
+        thinking = {"thinkingConfig": {"thinkingLevel": "low"}}
+        assert body["generationConfig"] == {
+            "temperature": 1,
+            "maxOutputTokens": 100,
+            "stopSequences": ["END"],
+            **thinking,
+        }
     else:
         given = {"temperature": 1, "num_predict": 100, "stop": ["END"]}
         assert body["options"].items() >= given.items()
 
 
-async def test_an_option_that_a_class_does_not_have_is_refused_by_name() -> None:
+async def test_an_option_that_a_model_does_not_have_is_refused_by_name() -> None:
     async with openai_server(Played(())) as server:
-        for options, said in [
-            (ModelOptions(seed=1), r"takes no option seed\."),
-            (ModelOptions(top_p=0.9), "`top_p` is not supported"),
-        ]:
-            with pytest.raises(ModelRefused, match=f"anthropic:claude-sonnet-5-5.*{said}"):
+        for options, name in [(ModelOptions(seed=1), "seed"), (ModelOptions(top_p=0.9), "top_p")]:
+            with pytest.raises(ModelRefused, match=rf"claude-sonnet-5-5 takes no option {name}\."):
                 async for _ in claude(server).stream(replace(REQUEST, options=options)):
                     pass
     assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("make", "path", "header"),
+    [
+        (claude, "/v1/messages", ("authorization", "Bearer sk-ant-test")),
+        (gemini, "/v1beta/models/played:streamGenerateContent?alt=sse", ("x-goog-api-key", "k")),
+    ],
+)
+async def test_each_provider_is_asked_where_and_with_the_key_it_wants(
+    make: Make, path: str, header: tuple[str, str]
+) -> None:
+    async with openai_server(Played(CLAUDE_TEXT + CLAUDE_CALL if make is claude else GEMINI_TEXT)) as server:
+        [_ async for _ in make(server).stream(REQUEST)]
+    assert server.paths == [path]
+    assert header in server.headers[0].items()
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,11 @@ from tests.unit.conversion.test_converter import pdf
 from tests.unit.turn.processes import ended
 from threadkeep.hosting import Hosting
 from threadkeep.llm.base import Model
-from threadkeep.llm.langchain import LangChainModel
+from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.runtime import open_conversations
 from threadkeep.testing.openai_answers import says
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
+from threadkeep_integrations.langchain import LangChainModel
 
 CLAUDE = Played(
     (
@@ -42,11 +43,11 @@ SMALL, LARGE = png(10), png(200)
 
 
 def claude(server: OpenAiServer) -> Model:
-    return LangChainModel.named("anthropic:claude-sonnet-5-5", api_key="k", base_url=server.url.removesuffix("/v1"))
+    return ProviderModel.named("anthropic:claude-sonnet-5-5", api_key="k", base_url=server.url.removesuffix("/v1"))
 
 
 def gpt(server: OpenAiServer) -> Model:
-    return LangChainModel.named("openai:gpt-5", api_key="k", base_url=server.url)
+    return ProviderModel.named("openai:gpt-5", api_key="k", base_url=server.url)
 
 
 def llama(server: OpenAiServer) -> Model:

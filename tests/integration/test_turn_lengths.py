@@ -20,11 +20,11 @@ from threadkeep.context.base import Policy, Window
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.errors import ContextTooLong
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
-from threadkeep.llm.vendor_errors import as_model_error
 from threadkeep.testing.scripted_model import ScriptedModel, says
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
+from threadkeep_integrations.langchain.vendor_errors import as_model_error
 
 WINDOW = 16_000
 TURNS = 160

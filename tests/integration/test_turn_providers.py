@@ -14,7 +14,7 @@ from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ModelError, ModelRateLimited, ModelRefused, ModelUnavailable
 from threadkeep.llm.base import CallPart, Stopped, Text
-from threadkeep.llm.langchain import LangChainModel
+from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing import openai_answers as played
 from threadkeep.testing.openai_server import Played, openai_server
 from threadkeep.testing.providers import check_everywhere, openai
@@ -301,7 +301,7 @@ BAD: dict[str, list[Played]] = {
 @pytest.mark.parametrize("bad", BAD)
 async def test_a_bad_answer_over_a_real_socket_does_no_lasting_harm(processes: Processes, bad: str) -> None:
     async with openai_server(*BAD[bad], played.says("Still here.")) as server:
-        model = LangChainModel.named("openai:played", base_url=server.url, api_key="sk-test", use_responses_api=False)
+        model = ProviderModel.named("openai:played", base_url=server.url, api_key="sk-test")
         conversations = await processes.open(model, get_budget, silence=2.0)
         chat = await new_conversation(conversations)
         end = await ended(await chat.send(QUESTION))
@@ -320,7 +320,7 @@ async def test_a_bad_answer_over_a_real_socket_does_no_lasting_harm(processes: P
 @pytest.mark.parametrize("stores_of_turns", ["sqlite"], indirect=True)
 async def test_cancelling_hangs_up_on_a_real_provider(processes: Processes) -> None:
     async with openai_server(played.hangs("Hel")) as server:
-        model = LangChainModel.named("openai:played", base_url=server.url, api_key="sk-test", use_responses_api=False)
+        model = ProviderModel.named("openai:played", base_url=server.url, api_key="sk-test")
         conversations = await processes.open(model)
         chat = await new_conversation(conversations)
         turn = await chat.send(QUESTION)

@@ -10,7 +10,8 @@ from tests.unit.turn.processes import ended, new_conversation
 from threadkeep.conversation.message import Message
 from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Model
-from threadkeep.llm.langchain import LangChainModel
+from threadkeep.llm.openai import Responses
+from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.runtime import open_conversations
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import anthropic, openai
@@ -110,16 +111,15 @@ COMPATIBLE = (
 
 
 def claude(server: OpenAiServer) -> Model:
-    return LangChainModel.named("anthropic:claude-sonnet-5-5", api_key="k", base_url=server.url.removesuffix("/v1"))
+    return ProviderModel.named("anthropic:claude-sonnet-5-5", api_key="k", base_url=server.url.removesuffix("/v1"))
 
 
 def gpt(server: OpenAiServer) -> Model:
-    fields: dict[str, Any] = {"use_responses_api": True, "store": False}
-    return LangChainModel.named("openai:gpt-5", api_key="k", base_url=server.url, **fields)
+    return ProviderModel.named("openai:gpt-5", api_key="k", base_url=server.url, form=Responses())
 
 
 def compatible(server: OpenAiServer) -> Model:
-    return LangChainModel.named("openai:played", api_key="k", base_url=server.url)
+    return ProviderModel.named("openai:played", api_key="k", base_url=server.url)
 
 
 async def opened(model: Model) -> Conversations:

@@ -17,5 +17,4 @@ def test_run_installs_the_package_of_a_provider_whose_key_is_set() -> None:
     assert "requirements/models.txt" in _would_run(ANTHROPIC_API_KEY="secret")
     assert "requirements/models.txt" not in _would_run()
     models = (ROOT / "requirements" / "models.txt").read_text(encoding="utf-8")
-    assert "langchain-openai==" in models
-    assert "langchain-anthropic==" in models
+    assert "aiohttp==" in models

@@ -140,7 +140,7 @@ async def check_model(settings: Settings) -> AsyncIterator[Finding]:
     """Choose the model as a server would, and load it; no provider is called."""
     choice = await choose_model(settings.model, os.environ)
     try:
-        detour = load_model(choice.name).detour
+        load_model(choice.name)
     except ThreadkeepError as error:
         yield Finding(Grade.FAIL, "model", f"{choice.name}: {error}", "install what is missing, or choose --model")
         return
@@ -149,8 +149,6 @@ async def check_model(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding(Grade.WARN, "model", f"demo, whose answers are scripted. {choice.reason}", advice)
     else:
         yield Finding(Grade.OK, "model", f"{choice.name}. {choice.reason}")
-    if detour:
-        yield Finding(Grade.WARN, "model", f"{choice.name} is asked in a slower way: {detour}")
 
 
 async def check_mcp(settings: Settings) -> AsyncIterator[Finding]:

@@ -190,14 +190,12 @@ class Model(ABC):
     is_scripted: bool = False
     """Whether the answers come from a script, which people are then told."""
 
-    @property
-    def detour(self) -> str:
-        """Why its answers take a slower way than they could; empty if they do not."""
-        return ""
-
     @abstractmethod
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Answer a request. Closing the iterator stops the call at once and frees what it holds.
 
         A stream that ends without `Stopped` was cut off.
         """
+
+    async def close(self) -> None:  # noqa: B027 - most models keep nothing
+        """Free what is kept for the next call, such as connections. The model can be used again afterwards."""

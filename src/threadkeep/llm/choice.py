@@ -4,21 +4,18 @@ It is the model that is set, else one whose provider's key is found, else Ollama
 the chosen model.
 """
 
-import asyncio
-import json
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from importlib.util import find_spec
 
-from threadkeep.llm.offered import OfferedModels
-from threadkeep.llm.providers import pip_line, providers_with_keys
+from threadkeep.background import in_thread
+from threadkeep.llm.offered import OfferedModels, listed
+from threadkeep.llm.providers import pip_line, provider_named, providers_with_keys
 
-OLLAMA = ("127.0.0.1", 11434)
+OLLAMA = "127.0.0.1:11434"
 OLLAMA_PATIENCE = 0.3
-"""Seconds that a local Ollama has to answer; if it runs, it takes a few milliseconds."""
-
-_MAX_LIST = 1_000_000
+"""Seconds that a local Ollama may say nothing; if it runs, it answers within a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,7 @@ async def choose_model(
     environment: Mapping[str, str],
     *,
     is_installed: Callable[[str], bool] = _is_installed,
-    ollama: tuple[str, int] = OLLAMA,
+    ollama: str = OLLAMA,
 ) -> Choice:
     """Choose a model by the names of variables that are set: no key is used, and no provider is called."""
     if setting:
@@ -52,43 +49,21 @@ async def choose_model(
             name = f"{provider.name}:{provider.model}"
             return Choice(name, f"{key} is set, which selects {name}; --model chooses another.")
         missed.append(f"{key} is set, but its package is missing ({pip_line(provider.name)})")
-    if model := await first_ollama_model(*ollama):
+    if model := await first_ollama_model(ollama):
         if is_installed("langchain_ollama"):
-            return Choice(
-                f"ollama:{model}", f"Ollama answers on {_host_and_port(ollama)}, and {model} is its first model."
-            )
-        missed.append(f"Ollama answers on {_host_and_port(ollama)}, but its package is missing ({pip_line('ollama')})")
+            return Choice(f"ollama:{model}", f"Ollama answers on {ollama}, and {model} is its first model.")
+        missed.append(f"Ollama answers on {ollama}, but its package is missing ({pip_line('ollama')})")
     missing = "; ".join(missed)
-    why = missing or f"no model is set, no provider's key is found and no Ollama answers on {_host_and_port(ollama)}"
+    why = missing or f"no model is set, no provider's key is found and no Ollama answers on {ollama}"
     return Choice("demo", f"{why[:1].upper()}{why[1:]}, so the scripted demo answers.", missing=missing or None)
 
 
-async def first_ollama_model(host: str, port: int) -> str | None:
+async def first_ollama_model(address: str) -> str | None:
     """Return the first model of the Ollama at this address, None if there is none or it is too slow."""
+    provider = provider_named("ollama")
+    assert provider is not None  # noqa: S101 - it is in the table
     try:
-        async with asyncio.timeout(OLLAMA_PATIENCE):
-            body = await _http_get(host, port, "/api/tags")
-        models = json.loads(body)["models"]
-        return str(models[0]["name"]) if models else None
-    except (OSError, TimeoutError, ValueError, LookupError, TypeError, RecursionError):
+        names = await in_thread(lambda: listed(provider, {"OLLAMA_HOST": address}, OLLAMA_PATIENCE))
+        return next(iter(names), None)
+    except (OSError, ValueError, HTTPException):
         return None
-
-
-async def _http_get(host: str, port: int, path: str) -> bytes:
-    """Return the body of an answer. HTTP/1.0 avoids chunked bodies, and a bare socket avoids proxies."""
-    reader, writer = await asyncio.open_connection(host, port)
-    try:
-        writer.write(f"GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\n\r\n".encode())
-        answer = await reader.read(_MAX_LIST)
-        while more := await reader.read(_MAX_LIST - len(answer)):
-            answer += more
-        head, _, body = answer.partition(b"\r\n\r\n")
-        return body if b" 200 " in head.partition(b"\r\n")[0] else b""
-    finally:
-        writer.close()
-        with suppress(OSError):
-            await writer.wait_closed()
-
-
-def _host_and_port(address: tuple[str, int]) -> str:
-    return f"{address[0]}:{address[1]}"

@@ -1,7 +1,7 @@
-"""From a model's name to the model: `local`, `provider:model` for any provider of LangChain, or the name of one that an
-installed package offers, such as the scripted `demo`.
+"""From a model's name to the model: `provider:model` of a provider that we ask ourselves, or what installed packages
+offer: the scripted `demo`, `local`, any provider of LangChain.
 
-Vendors' packages are imported when a model needs them, in a thread: importing takes seconds, loading weights longer.
+What a model needs is imported when it is loaded, in a thread: importing takes seconds, loading weights longer.
 With THREADKEEP_NO_REAL_MODELS=1, which tests set, a model whose requests would leave the machine is refused.
 """
 
@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import Callable, Hashable, Mapping
 from ipaddress import ip_address
-from os.path import isfile, realpath
+from os.path import realpath
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -67,19 +67,33 @@ def load_model(
 ) -> Model:
     """Return the model of that name. `script`, `pace` and `limit` are for scripted models; nothing is called yet.
 
-    The environment is the process's unless one is given; vendors' classes read keys and addresses from the process's.
+    Keys and addresses are in the environment, which is the process's unless one is given.
     """
+    environment = os.environ if environment is None else environment
     provider, colon, model = name.partition(":")
     if name == "demo" or any(point.name == name for point in rings.offered(rings.MODELS)):
         return _from_ring(name, script, pace, limit)
     if provider == "local":
-        return _local(model)
+        return _from_provider("local", name, "pip install 'threadkeep[local]'")
     if not colon or not provider or not model:
         raise UnknownModel(
             f"There is no model {name!r}: write demo, local or provider:model, such as openai:gpt-6.1-terra."
         )
-    check_allowed(provider, os.environ if environment is None else environment)
-    return _langchain(name)
+    check_allowed(provider, environment)
+    known = provider_named(provider)
+    if known is None or not known.form:
+        return _from_provider("langchain", name, pip_line(provider))
+    try:
+        from threadkeep.llm.provider_model import ProviderModel  # noqa: PLC0415 - an optional package
+    except ImportError:
+        raise UnknownModel(f"{name} needs a package: {pip_line(provider)}") from None
+    return ProviderModel.named(name, environment)
+
+
+def identity_of(name: str) -> str:
+    """Return the name under which a loaded model is kept: that of a local one is its file's real path."""
+    provider, _, path = name.partition(":")
+    return f"local:{realpath(path)}" if provider == "local" and path else name
 
 
 def _from_ring(name: str, script: Any, pace: float | None, limit: float | None) -> Model:
@@ -90,28 +104,12 @@ def _from_ring(name: str, script: Any, pace: float | None, limit: float | None) 
     return model
 
 
-def identity_of(name: str) -> str:
-    """Return the name under which a loaded model is kept: that of a local one is its file's real path."""
-    provider, _, path = name.partition(":")
-    return f"local:{realpath(path)}" if provider == "local" and path else name
-
-
-def _local(path: str) -> Model:
-    if path and not isfile(path):
-        raise UnknownModel(f"{path} is no file.")  # reading a device or a pipe might never end
+def _from_provider(ring: str, name: str, line: str) -> Model:
     try:
-        from threadkeep.llm.local import LocalModel  # noqa: PLC0415 - an optional package
-    except ImportError as error:
-        raise UnknownModel(f"The local model needs a package ({error}): pip install 'threadkeep[local]'") from None
-    return LocalModel.open(realpath(path) if path else None)
-
-
-def _langchain(name: str) -> Model:
-    try:
-        from threadkeep.llm.langchain import LangChainModel  # noqa: PLC0415 - an optional package, slow to import
-    except ImportError:
-        raise UnknownModel(f"{name} needs a package: {pip_line(name.partition(':')[0])}") from None
-    return LangChainModel.loaded(name)
+        model: Model = rings.load(rings.MODEL_PROVIDERS, ring, f"the model {name}")(name)
+    except PackageMissing as error:
+        raise UnknownModel(f"{name} needs a package: {line} ({error})") from None
+    return model
 
 
 def check_allowed(provider: str, environment: Mapping[str, str]) -> None:
@@ -122,13 +120,14 @@ def check_allowed(provider: str, environment: Mapping[str, str]) -> None:
     urls = [environment[name] for name in known.base_urls if environment.get(name)] if known else []
     if not urls and provider == "ollama":
         return
-    if not urls or not all(map(_is_loopback, urls)):
+    if not urls or not all(map(is_loopback, urls)):
         raise ModelRefused(
             f"{NO_REAL_MODELS} is set: {provider} may not be called unless its base URL is on this machine."
         )
 
 
-def _is_loopback(url: str) -> bool:
+def is_loopback(url: str) -> bool:
+    """Return whether an address is on this machine."""
     host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback

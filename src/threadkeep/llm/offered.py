@@ -10,11 +10,14 @@ import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from http.client import HTTPException
 from typing import Any
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
+from threadkeep.background import in_thread
 from threadkeep.errors import ModelError
-from threadkeep.llm.loading import check_allowed
+from threadkeep.llm.loading import check_allowed, is_loopback
 from threadkeep.llm.providers import Provider, provider_named
 
 logger = logging.getLogger(__name__)
@@ -70,10 +73,10 @@ class OfferedModels(Collection[str]):
     async def _ask(self, pattern: str, provider: Provider) -> None:
         wait = RETRY_SECONDS
         try:
-            found = await asyncio.to_thread(listed, provider, self._environment)
-            self._known[pattern] = tuple(f"{provider.name}:{name}" for name in found)
+            found = await in_thread(lambda: listed(provider, self._environment))
+            self._known[pattern] = tuple(f"{provider.name}:{name}" for name in sorted(found))
             wait = KEPT_SECONDS
-        except (OSError, ValueError, ModelError) as error:
+        except (OSError, ValueError, HTTPException, ModelError) as error:
             logger.info("%s did not list its models: %s", provider.name, type(error).__name__)
         finally:
             self._due[pattern] = time.monotonic() + wait
@@ -87,23 +90,30 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
-def listed(provider: Provider, environment: Mapping[str, str]) -> list[str]:
-    """Ask a provider for its models and return the names of those that chat, sorted. Blocks."""
+def listed(provider: Provider, environment: Mapping[str, str], patience: float = PATIENCE) -> list[str]:
+    """Ask a provider for its models and return the names of those that chat. Blocks."""
     check_allowed(provider.name, environment)
-    base = next((environment[name] for name in provider.base_urls if environment.get(name)), provider.api)
-    url = (base if "//" in base else f"http://{base}").rstrip("/") + provider.list_path
+    url = provider.url(environment) + provider.list_path
     if not url.startswith(("http://", "https://")):
         raise ValueError("a provider is asked over HTTP")
-    request = Request(url, headers={"Accept": "application/json", "anthropic-version": "2023-06-01"})  # noqa: S310
-    if key := next((environment[name].strip() for name in provider.keys if environment.get(name, "").strip()), ""):
-        is_bearer = provider.key_header == "Authorization"
-        request.add_unredirected_header(provider.key_header, f"Bearer {key}" if is_bearer else key)
-    with build_opener(_NoRedirect).open(request, timeout=PATIENCE) as answer:
-        body = json.loads(answer.read(MOST_BYTES))
+    request = Request(url, headers={"Accept": "application/json"})  # noqa: S310
+    for name, value in provider.headers(provider.key(environment)).items():
+        request.add_unredirected_header(name, value)
+    proxies = [ProxyHandler({})] if is_loopback(url) else []
+    try:
+        with build_opener(_NoRedirect, *proxies).open(request, timeout=patience) as answer:
+            body = json.loads(answer.read(MOST_BYTES))
+    except HTTPError as error:
+        error.close()  # it holds the connection
+        raise
     if not isinstance(body, dict):
         raise ValueError("a list of models is an object")
     models = body.get("data") or body.get("models") or []
-    return sorted({name for each in models if isinstance(each, dict) and (name := _name_of(each))})[:MOST_NAMES]
+    if not isinstance(models, list):
+        raise ValueError("models come in a list")
+    return list(dict.fromkeys(name for each in models if isinstance(each, dict) and (name := _name_of(each))))[
+        :MOST_NAMES
+    ]
 
 
 def _name_of(model: Mapping[str, Any]) -> str:

@@ -1,7 +1,6 @@
 """Reasoning that a local model writes as text: `<think>…</think>` at the beginning of its answer."""
 
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
+from collections.abc import Iterable, Iterator
 
 from threadkeep.llm.base import Delta, Reasoned, Text
 
@@ -19,6 +18,11 @@ class ThinkTags:
         self._is_over = False
         self._is_behind_tag = False
         self._left = MOST
+
+    def sift(self, deltas: Iterable[Delta]) -> Iterator[Delta]:
+        """Yield the next deltas of the answer, with text between think tags as reasoning."""
+        for delta in deltas:
+            yield from self.feed(delta)
 
     def feed(self, delta: Delta) -> Iterator[Delta]:
         """Yield a delta as text or reasoning, with what was held back before it."""
@@ -63,12 +67,3 @@ class ThinkTags:
         if tag or self._left <= 0:
             self._is_thinking, self._is_over, self._is_behind_tag = False, True, bool(tag)
             yield from self._released()
-
-
-async def without_think_tags(deltas: AsyncGenerator[Delta, None]) -> AsyncGenerator[Delta, None]:
-    """Yield the deltas of an answer, with text between think tags as reasoning."""
-    tags = ThinkTags()
-    async with aclosing(deltas):
-        async for delta in deltas:
-            for each in tags.feed(delta):
-                yield each

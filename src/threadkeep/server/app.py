@@ -107,8 +107,6 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     metrics.watch(
         "threadkeep_mcp_ready", "Whether the tools of an MCP server can be called.", conversations.mcp.ready, "server"
     )
-    about = "Models that are asked in a slower way than they could be."
-    metrics.watch("threadkeep_model_detours", about, lambda: conversations.detours, "reason")
     offered = {"killable": settings.may_be_killed, "share": settings.may_share}
     files = PageFiles(root_path=settings.root_path, told=[name for name, is_on in offered.items() if is_on])
     answer_with_problems(app, lambda request: unknown_page(files, request))

@@ -3,7 +3,6 @@
 The first of these is used: the conversation's own choice, a model that was set, the assistant's, what was found.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from threading import Lock
@@ -50,11 +49,12 @@ class Models:
         key = (identity_of(chosen), assistant.name if chosen == "demo" else "")
         return self._once(key, lambda: load_model(chosen, assistant.script, self._pace, limit=self._limit))
 
-    def detours(self) -> Counter[str]:
-        """Return how many of the loaded models are asked in a slower way than they could be, by the reason."""
-        done = [found for found in self._found.values() if found.done() and found.exception() is None]
-        loaded = {id(model): model for model in [self._default, *(found.result() for found in done)]}
-        return Counter(model.detour for model in loaded.values() if isinstance(model, Model) and model.detour)
+    async def close(self) -> None:
+        """Close the models that were loaded, and the one that was given."""
+        loaded = [found.result() for found in self._found.values() if found.done() and found.exception() is None]
+        for model in [self._default, *loaded]:
+            if isinstance(model, Model):
+                await model.close()
 
     def _once(self, key: tuple[str, str], load: Callable[[], Model]) -> Model:
         with self._lock:

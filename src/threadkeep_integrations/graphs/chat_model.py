@@ -36,7 +36,7 @@ from threadkeep.llm.base import (
     ToolSpec,
     Used,
 )
-from threadkeep.llm.langchain.messages import from_langchain
+from threadkeep_integrations.langchain.messages import from_langchain
 
 BROKE_OFF = "The model broke off."
 

@@ -23,9 +23,9 @@ from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.message import Message
 from threadkeep.errors import InvalidValue, ModelRefused, PauseUnsupported
 from threadkeep.llm.base import CallPart, Model, Reasoned, Stopped, Text, ToolSpec, Used
-from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
 from threadkeep.turn.agent import Agent, Asked, Changed, Noted, Shown, Thought
 from threadkeep_integrations.graphs.chat_model import KeptChatModel
+from threadkeep_integrations.langchain.messages import ChunkReader, to_langchain
 
 MODES = ["messages", "updates", "values", "custom"]
 PAUSED = "__interrupt__"

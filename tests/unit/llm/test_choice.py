@@ -9,7 +9,7 @@ import pytest
 from threadkeep.llm.choice import Choice, choose_model, first_ollama_model
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 
-NOWHERE = ("127.0.0.1", 9)
+NOWHERE = "127.0.0.1:9"
 
 
 def everything(_module: str) -> bool:
@@ -59,9 +59,9 @@ async def test_a_key_without_its_package_is_told_with_the_line_that_installs_it(
 
 
 async def test_the_next_key_is_taken_if_the_first_has_no_package() -> None:
-    keys = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2"}
-    choice = await choose_model(None, keys, is_installed=lambda module: module == "langchain_anthropic", ollama=NOWHERE)
-    assert choice.name == "anthropic:claude-sonnet-5-5"
+    keys = {"OPENAI_API_KEY": "sk-1", "MISTRAL_API_KEY": "sk-2"}
+    choice = await choose_model(None, keys, is_installed=lambda module: module == "langchain_mistralai", ollama=NOWHERE)
+    assert choice.name == "mistralai:mistral-medium-latest"
 
 
 async def test_an_empty_key_is_none() -> None:
@@ -70,14 +70,14 @@ async def test_an_empty_key_is_none() -> None:
 
 
 async def test_a_local_ollama_is_asked_for_its_first_model(ollama: OpenAiServer) -> None:
-    choice = await choose_model(None, {}, is_installed=everything, ollama=("127.0.0.1", ollama.port))
+    choice = await choose_model(None, {}, is_installed=everything, ollama=f"127.0.0.1:{ollama.port}")
     assert choice.name == "ollama:llama3.2:3b"
     assert "Ollama answers" in choice.reason
     assert ollama.paths == ["/api/tags"]
 
 
 async def test_an_ollama_without_its_package_is_told(ollama: OpenAiServer) -> None:
-    choice = await choose_model(None, {}, is_installed=nothing, ollama=("127.0.0.1", ollama.port))
+    choice = await choose_model(None, {}, is_installed=nothing, ollama=f"127.0.0.1:{ollama.port}")
     assert choice.name == "demo"
     assert "pip install 'threadkeep[ollama]'" in choice.reason
 
@@ -103,9 +103,9 @@ async def test_with_nothing_the_demo_answers_and_says_why() -> None:
 )
 async def test_a_port_that_answers_nonsense_is_no_ollama(answer: Played) -> None:
     async with openai_server(answer) as server:
-        assert await first_ollama_model("127.0.0.1", server.port) is None
+        assert await first_ollama_model(f"127.0.0.1:{server.port}") is None
 
 
 async def test_a_port_that_never_answers_does_not_hold_up_the_start() -> None:
     async with openai_server(Played((asyncio.Event(),), chunked=False)) as server, asyncio.timeout(5):
-        assert await first_ollama_model("127.0.0.1", server.port) is None
+        assert await first_ollama_model(f"127.0.0.1:{server.port}") is None

@@ -14,9 +14,9 @@ import pytest
 
 from threadkeep import rings
 from threadkeep.errors import ModelRefused, ModelUnavailable, UnknownModel
-from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.loading import MOST_LOADING, NO_REAL_MODELS, Loader, load_model
-from threadkeep.llm.providers import PROVIDERS, pip_line
+from threadkeep.llm.provider_model import ProviderModel
+from threadkeep.llm.providers import PROVIDERS, langchain_line, pip_line
 from threadkeep.testing.openai_server import Played, openai_server
 from threadkeep_assistants.demo.model import DemoModel
 
@@ -27,7 +27,7 @@ def test_no_vendor_is_imported_until_a_model_needs_it() -> None:
     code = "import sys, threadkeep.llm.choice, threadkeep.llm.loading; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not [
-        name for name in loaded if name.partition("_")[0].partition(".")[0] in ("langchain", "openai", "xllamacpp")
+        name for name in loaded if name.partition("_")[0].partition(".")[0] in ("langchain", "aiohttp", "xllamacpp")
     ]
 
 
@@ -66,11 +66,9 @@ def test_a_base_url_elsewhere_is_no_loophole(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8000/v1", "http://localhost:8000/v1", "http://[::1]:8000/v1"])
-def test_a_model_on_this_machine_is_allowed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", url)
-    monkeypatch.setenv("OPENAI_API_KEY", "unused")
+def test_a_model_on_this_machine_is_allowed(url: str) -> None:
     model = load_model("openai:gpt-6.1-terra", environment={**FORBIDDEN, "OPENAI_BASE_URL": url})
-    assert isinstance(model, LangChainModel)
+    assert isinstance(model, ProviderModel)
     assert model.name == "openai:gpt-6.1-terra"
 
 
@@ -86,27 +84,49 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it() -> None:
         load_model("mistralai:mistral-medium-latest", environment={})
 
 
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("openai:gpt-5", r"pip install 'threadkeep\[openai\]'"),
+        ("google_genai:gemini", r"pip install 'threadkeep\[gemini\]'"),
+    ],
+)
+def test_a_missing_http_client_is_named_with_the_line_that_installs_it(
+    name: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "threadkeep.llm.provider_model", None)
+    with pytest.raises(UnknownModel, match=line):
+        load_model(name, environment={})
+
+
+@pytest.mark.parametrize(("name", "line"), [("local", "local"), ("ollama:llama3", "ollama"), ("cohere:x", "langchain")])
+def test_where_the_ring_is_missing_a_sentence_says_so(name: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rings, "offered", lambda _: ())
+    with pytest.raises(
+        UnknownModel, match=rf"{name} needs a package: pip install 'threadkeep\[{line}\]'.*No installed"
+    ):
+        load_model(name, environment={})
+
+
 def test_a_provider_that_langchain_does_not_know_is_unknown() -> None:
     with pytest.raises(UnknownModel, match="'nonsense'"):
         load_model("nonsense:model", environment={})
 
 
-def test_a_missing_key_is_told_without_calling_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
-        monkeypatch.delenv(name, raising=False)
+def test_a_missing_key_is_told_without_calling_anybody() -> None:
     with pytest.raises(ModelRefused, match="OPENAI_API_KEY"):
         load_model("openai:gpt-6.1-terra", environment={})
 
 
-def test_the_window_is_the_one_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "unused")
-    assert load_model("anthropic:claude-sonnet-5-5", environment={}).window == 1_000_000
+def test_the_window_is_the_one_of_the_model() -> None:
+    assert load_model("anthropic:claude-sonnet-5-5", environment={"ANTHROPIC_API_KEY": "k"}).window == 1_000_000
 
 
 def test_every_provider_of_the_table_can_be_installed() -> None:
     for provider in PROVIDERS:
         assert pip_line(provider.name).startswith("pip install 'threadkeep[")
     assert pip_line("cohere") == "pip install 'threadkeep[langchain]' langchain-cohere"
+    assert langchain_line("openai") == "pip install 'threadkeep[langchain]' langchain-openai"
 
 
 async def test_a_model_that_many_wait_for_is_loaded_once() -> None:

@@ -79,15 +79,6 @@ async def test_turns_tokens_and_times_are_counted() -> None:
     assert numbers["threadkeep_commit_seconds_count"] >= 1
 
 
-async def test_models_that_are_asked_in_a_slower_way_are_counted_by_the_reason() -> None:
-    class Slow(ScriptedModel):
-        detour = 'a proxy is set for "far"'
-
-    async with served(model=Slow(says("Hello"))) as client:
-        numbers = await _numbers(client)
-    assert numbers['threadkeep_model_detours{reason="a proxy is set for \\"far\\""}'] == 1
-
-
 async def test_requests_are_counted_by_route_and_never_by_id() -> None:
     async with served() as client:
         path = await conversation(client)
@@ -126,10 +117,7 @@ async def test_they_are_not_for_other_hosts(host: str) -> None:
 
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "howto" / "operate.md").read_text()
-WATCHED = {
-    f"threadkeep_{name}"
-    for name in ("running_turns", "open_streams", "mcp_ready", "model_detours", "unreached_tenants")
-}
+WATCHED = {f"threadkeep_{name}" for name in ("running_turns", "open_streams", "mcp_ready", "unreached_tenants")}
 SPOOLED = {
     "threadkeep_outage_seconds",
     *(f"threadkeep_spooled_{what}" for what in ("conversations", "entries", "bytes")),

@@ -9,7 +9,7 @@ from tests.told import data_of, failure_of, name_of
 from tests.unit.threadkeep_assistants.market.talking import Talk, talking_to
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Model
-from threadkeep.llm.langchain import LangChainModel
+from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing import openai_answers as played
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import openai
@@ -20,7 +20,7 @@ QUESTION = "What stocks benefit from rate cuts?"
 
 
 def model_at(server: OpenAiServer) -> Model:
-    return LangChainModel.named("openai:played", base_url=server.url, api_key="sk-test", use_responses_api=False)
+    return ProviderModel.named("openai:played", base_url=server.url, api_key="sk-test")
 
 
 def wants(tool: str, id: str = "call_1", **args: Any) -> Played:

@@ -24,7 +24,7 @@ from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult,
 from threadkeep.errors import UnknownRole
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
-from threadkeep.llm.langchain.messages import ChunkReader, from_langchain, text_of, to_langchain
+from threadkeep_integrations.langchain.messages import ChunkReader, from_langchain, text_of, to_langchain
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)

@@ -5,8 +5,7 @@ content blocks. LangChain has no place for the rest of a message (blocks, usage,
 """
 
 import json
-from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, assert_never
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -17,10 +16,10 @@ from threadkeep.conversation.ids import check_id, new_id
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.parts import Attachment, Reasoning
 from threadkeep.errors import InvalidId, UnknownRole
-from threadkeep.llm.base import Delta, Stopped
-from threadkeep.llm.langchain.wire import DeltaBuffer
+from threadkeep.llm.base import Delta
+from threadkeep.llm.deltas import DeltaBuffer
+from threadkeep.llm.form import base64_of, without_bytes
 from threadkeep.llm.pieces import pieces_of
-from threadkeep.text.notes import note
 
 GEMINI_SIGNATURES = "__gemini_function_call_thought_signatures__"
 """Where LangChain's class for Gemini looks for the signatures of calls, by their ids."""
@@ -108,11 +107,10 @@ def _reasoning_block(part: Reasoning) -> dict[str, Any] | None:
 
 def _attachment_block(part: Attachment, data: bytes | None) -> dict[str, Any]:
     if data is None:
-        told = note(f"attached {part.label}, which cannot be shown now")
-        return {"type": "text", "text": f"{told}\n{part.extract}" if part.extract else told}
+        return {"type": "text", "text": without_bytes(part)}
     # LangChain derives the file extension that OpenAI wants for recordings from the type.
     kind = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"}.get(part.media_type, part.media_type)
-    block = {"type": part.type, "base64": b64encode(data).decode(), "mime_type": kind}
+    block = {"type": part.type, "base64": base64_of(data), "mime_type": kind}
     return block | ({"filename": part.name or "file"} if part.type == "file" else {})
 
 
@@ -189,8 +187,8 @@ class ChunkReader:
         self._buffer = DeltaBuffer()
         self._usage: UsageMetadata | None = None
 
-    def deltas(self, chunk: AIMessage) -> Iterator[Delta]:
-        """Yield what one chunk says. A class that cannot stream sends its whole answer as one message."""
+    def deltas(self, chunk: AIMessage) -> list[Delta]:
+        """Return what one chunk says. A class that cannot stream sends its whole answer as one message."""
         buffer = self._buffer
         if isinstance(chunk.content, str) and "reasoning_content" not in chunk.additional_kwargs:
             buffer.add_text(chunk.content)
@@ -208,8 +206,8 @@ class ChunkReader:
         buffer.reason = _stop_reason(chunk.response_metadata) or buffer.reason
         return buffer.drain()
 
-    def end(self, *, is_orderly: bool) -> Iterator[Stopped]:
-        """Yield why the answer ended. Without a reason it was cut off, unless the class is known to give none."""
+    def end(self, *, is_orderly: bool) -> list[Delta]:
+        """Return why the answer ended. Without a reason it was cut off, unless the class is known to give none."""
         return self._buffer.end(is_orderly=is_orderly)
 
     def _take_blocks(self, chunk: AIMessage) -> None:

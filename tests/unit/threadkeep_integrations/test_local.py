@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from threadkeep.errors import UnknownModel
-from threadkeep.llm.local import context_length
+from threadkeep_integrations.local import context_length
 
 
 def text(value: bytes) -> bytes:

@@ -4,14 +4,13 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import anthropic
 import httpx
 import ollama
 import openai
 import pytest
 
 from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, ModelRefused, ModelTimeout, ModelUnavailable
-from threadkeep.llm.vendor_errors import as_model_error
+from threadkeep_integrations.langchain.vendor_errors import as_model_error
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -139,8 +138,6 @@ REQUEST = httpx.Request("POST", "http://127.0.0.1")
         (openai.APITimeoutError(request=REQUEST), ModelTimeout),  # type: ignore[arg-type]
         (openai.APIConnectionError(request=REQUEST), ModelUnavailable),  # type: ignore[arg-type]
         (openai.APIError("failed", request=REQUEST, body=None), ModelUnavailable),  # type: ignore[arg-type]
-        (anthropic.APITimeoutError(request=REQUEST), ModelTimeout),  # type: ignore[arg-type]
-        (anthropic.APIConnectionError(request=REQUEST), ModelUnavailable),  # type: ignore[arg-type]
         (httpx.ReadTimeout("slow"), ModelTimeout),
         (httpx.ConnectError("refused"), ModelUnavailable),
         (httpx.RemoteProtocolError("cut"), ModelUnavailable),

@@ -14,13 +14,12 @@ from pydantic import SecretStr
 
 from threadkeep.errors import ContextTooLong, ModelRefused, UnknownModel
 from threadkeep.llm.base import Delta, Model, ModelOptions, Request, ToolSpec, loaded_files
-from threadkeep.llm.langchain.direct import deltas as direct_deltas
-from threadkeep.llm.langchain.direct import direct
-from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
-from threadkeep.llm.providers import PROVIDERS, pip_line
-from threadkeep.llm.think_tags import without_think_tags
-from threadkeep.llm.vendor_errors import as_model_error, missing_key
+from threadkeep.llm.providers import PROVIDERS, langchain_line
+from threadkeep.llm.think_tags import ThinkTags
+from threadkeep.llm.vendor_errors import without_secrets
 from threadkeep.text.secrets import url_secrets, value_secrets
+from threadkeep_integrations.langchain.messages import ChunkReader, to_langchain
+from threadkeep_integrations.langchain.vendor_errors import as_model_error
 
 ASKING = 2.0
 """How many seconds Ollama may take to describe a model."""
@@ -35,7 +34,7 @@ _FIELDS = {
 """LangChain's names for our options, where they differ."""
 _HOSTED = frozenset(("langchain_anthropic", "langchain_google_genai", "langchain_google_vertexai"))
 """Packages whose models send reasoning as such, and never as text between tags."""
-_GIVES_REASON = frozenset(provider.module for provider in PROVIDERS)
+_GIVES_REASON = frozenset(f"langchain_{provider.name}" for provider in PROVIDERS)
 """Packages whose classes always give a reason for the end; with others, an orderly end needs none."""
 
 
@@ -77,7 +76,7 @@ def _profile_at_ollama(name: str) -> dict[str, Any]:
     if provider != "ollama":
         return {}
     try:
-        from ollama import Client  # noqa: PLC0415 - an optional package
+        from ollama import Client
 
         capabilities = Client(timeout=ASKING).show(model).capabilities or []
     except Exception:
@@ -88,15 +87,15 @@ def _profile_at_ollama(name: str) -> dict[str, Any]:
 def _init_chat_model(name: str, **options: Any) -> BaseChatModel:
     try:
         # Not every user of this folder has the whole of LangChain: a graph needs its messages only.
-        from langchain.chat_models import init_chat_model  # noqa: PLC0415
+        from langchain.chat_models import init_chat_model
 
         chat: BaseChatModel = init_chat_model(name, **options)
     except ImportError:
-        raise UnknownModel(f"{name} needs a package: {pip_line(name.partition(':')[0])}") from None
+        raise UnknownModel(f"{name} needs a package: {langchain_line(name.partition(':')[0])}") from None
     except Exception as error:
         if "model provider" in str(error):
             raise UnknownModel(f"LangChain knows no provider of the name {name.partition(':')[0]!r}.") from None
-        raise missing_key(name, error) from None
+        raise ModelRefused(f"{name} cannot be set up: {without_secrets(str(error))}") from None
     return chat
 
 
@@ -128,7 +127,6 @@ class LangChainModel(Model):
         self.name = name or _name_of(chat)
         self.window = window or window_of(chat) or type(self).window
         self._is_orderly = type(chat).__module__.partition(".")[0] not in _GIVES_REASON
-        self._direct = direct(chat)
         self.accepts = accepted_by(chat)
         self._may_write_tags = not _is_at_openai(chat) and type(chat).__module__.partition(".")[0] not in _HOSTED
 
@@ -142,16 +140,18 @@ class LangChainModel(Model):
         """Return the model of a name, with what Ollama says about it. It may take seconds."""
         return cls.named(name, **_profile_at_ollama(name))
 
-    @property
-    def detour(self) -> str:
-        return self._direct.detour if self._direct else ""
-
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        tags, chunks = ThinkTags(), ChunkReader()
         try:
-            opened = await self._open_stream(request)
-            async with aclosing(without_think_tags(opened) if self._may_write_tags else opened) as deltas:
-                async for delta in deltas:
-                    yield delta
+            chat = self._bound(request)
+            messages = to_langchain(request.messages, await loaded_files(request))
+            async with aclosing(cast("AsyncGenerator[Any, None]", chat.astream(messages))) as stream:
+                async for chunk in stream:
+                    deltas = chunks.deltas(chunk) if isinstance(chunk, AIMessage) else []
+                    for delta in tags.sift(deltas) if self._may_write_tags else deltas:
+                        yield delta
+            for delta in tags.sift(chunks.end(is_orderly=self._is_orderly)):
+                yield delta
         except Exception as error:
             mapped = as_model_error(error, self.name, secrets=_secrets_of(self._chat))
             if isinstance(mapped, ContextTooLong):
@@ -159,17 +159,15 @@ class LangChainModel(Model):
             # A vendor's traceback may contain a key, so it is kept only for errors of an unknown kind.
             raise mapped from (error if not mapped.can_retry and mapped.code == "model_error" else None)
 
-    async def _open_stream(self, request: Request) -> AsyncGenerator[Delta, None]:
-        """Return the deltas of an answer, past LangChain where that is possible."""
-        messages = to_langchain(request.messages, await loaded_files(request))
+    def _bound(self, request: Request) -> Runnable[Any, Any]:
+        """Return the chat model with the tools and options of a request."""
         chat = self._with_options(request.options)
         bound: Runnable[Any, Any] = chat
         if request.tools:
             bound = chat.bind_tools([_tool_schema(tool) for tool in request.tools])
         if request.options.stop:
             bound = bound.bind(stop=list(request.options.stop))
-        call = await self._direct.prepared(chat, messages, dict(getattr(bound, "kwargs", {}))) if self._direct else None
-        return direct_deltas(call, self.name) if call else self._through_langchain(bound, messages)
+        return bound
 
     def _with_options(self, options: ModelOptions) -> BaseChatModel:
         """Return the chat model with options: a copy that shares the client."""
@@ -189,16 +187,6 @@ class LangChainModel(Model):
         if others:
             changed["model_kwargs"] = {**getattr(self._chat, "model_kwargs", {}), **others}
         return self._chat.model_copy(update=changed) if changed else self._chat
-
-    async def _through_langchain(self, chat: Runnable[Any, Any], messages: list[Any]) -> AsyncGenerator[Delta, None]:
-        chunks = ChunkReader()
-        async with aclosing(cast("AsyncGenerator[Any, None]", chat.astream(messages))) as stream:
-            async for chunk in stream:
-                if isinstance(chunk, AIMessage):
-                    for delta in chunks.deltas(chunk):
-                        yield delta
-        for stopped in chunks.end(is_orderly=self._is_orderly):
-            yield stopped
 
 
 def _tool_schema(tool: ToolSpec) -> dict[str, Any]:

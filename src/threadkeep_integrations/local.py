@@ -7,9 +7,10 @@ model in the history are given to it as text.
 import asyncio
 import struct
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from os.path import isfile, realpath
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
@@ -20,7 +21,7 @@ import xllamacpp
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.errors import ModelError, ModelRefused, ModelUnavailable, UnknownModel
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
-from threadkeep.llm.think_tags import without_think_tags
+from threadkeep.llm.think_tags import ThinkTags
 from threadkeep.llm.vendor_errors import length_refusal
 
 _MAGIC = b"GGUF"
@@ -75,6 +76,14 @@ def _skip_value(file: BinaryIO, kind: int) -> None:
         file.seek(_SIZES[kind], 1)
 
 
+def load_local(name: str) -> "LocalModel":
+    """Return the model of a name: `local`, or `local:` and the path of a file."""
+    path = name.partition(":")[2]
+    if path and not isfile(path):
+        raise UnknownModel(f"{path} is no file.")  # reading a device or a pipe might never end
+    return LocalModel.open(realpath(path) if path else None)
+
+
 class LocalModel(Model):
     """A model whose weights are a GGUF file. It is loaded at once, and answers one request at a time."""
 
@@ -90,18 +99,16 @@ class LocalModel(Model):
         """Return the model of a GGUF file, or SmolLM2 without one."""
         return cls(Path(path), f"local:{path}") if path else cls(_smollm2(), "local")
 
-    def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """Answer; what the model writes between think tags becomes reasoning."""
-        return without_think_tags(self._generated(request))
-
-    async def _generated(self, request: Request) -> AsyncGenerator[Delta, None]:
-        """Generate in a thread. Closing stops it at the next token, or the next part of a long request."""
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Generate in a thread. Closing stops it at the next token, or the next part of a long request. What the model
+        writes between think tags becomes reasoning."""
+        tags = ThinkTags()
         loop, arrived, is_stopped = asyncio.get_running_loop(), asyncio.Queue[Any](), threading.Event()
         take = _handing_over(loop, arrived)
         running = loop.run_in_executor(self._thread, self._generate, _request_body(request), take, is_stopped)
         try:
             while (chunk := await arrived.get()) is not None:
-                for delta in _deltas_of_chunk(chunk):
+                for delta in tags.sift(_deltas_of_chunk(chunk)):
                     yield delta
         finally:
             is_stopped.set()

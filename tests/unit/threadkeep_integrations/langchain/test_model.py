@@ -11,7 +11,7 @@ from langchain_core.runnables import Runnable
 from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import ModelError, ModelRefused
 from threadkeep.llm.base import Request, Stopped, Text, ToolSpec
-from threadkeep.llm.langchain import LangChainModel
+from threadkeep_integrations.langchain import LangChainModel
 
 REQUEST = Request(messages=(Message(role=Role.USER, content="Hi"),))
 TOOL = ToolSpec(name="add", description="Add.", parameters={"type": "object", "properties": {}})
