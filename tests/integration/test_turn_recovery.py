@@ -25,7 +25,8 @@ from tests.unit.turn.processes import (
     told,
     until,
 )
-from threadkeep.context.base import Context, Material
+from threadkeep.context.base import Context
+from threadkeep.context.build import Plan
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.scope import LOCAL, Scope
@@ -409,7 +410,7 @@ async def test_a_fault_in_a_model_ends_the_turn_as_failed_and_is_not_tried_for_e
 async def test_a_fault_in_building_a_context_ends_the_turn_as_failed(
     processes: Processes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(material: Material) -> Context:
+    def broken(plan: Plan) -> Context:
         raise LookupError("a builder's fault with a secret in it")
 
     chat = await processes.begin(ScriptedModel(), assistant=Assistant(name="broken", builder=broken))

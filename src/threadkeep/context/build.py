@@ -22,25 +22,36 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.text.excerpt import ends
 from threadkeep.text.notes import earlier_note, note
 
-Builder = Callable[[Material], Context]
 
+class Plan(NamedTuple):
+    """What a context will hold: the system text, what is shown of the history, the passages beside the question."""
 
-class _Plan(NamedTuple):
-    """The system text, what is shown of the history, and what stands beside the question."""
-
+    material: Material
     system: str
     shown: Shown
-    beside: str
+    passages: str
+
+    @property
+    def cut(self) -> Cut:
+        """Where the window begins, and what is short in it."""
+        return self.shown.cut
 
 
-def cut_of(material: Material) -> Cut:
-    """Return where the window of a context will begin and what will be short in it, without building it."""
-    return _planned(material).shown.cut
+Builder = Callable[[Plan], Context]
 
 
-def build(material: Material) -> Context:
-    """Build the context."""
-    system, shown, beside = _planned(material)
+def plan(material: Material) -> Plan:
+    """Decide what is shown, without building it."""
+    system, lines = _instructions(material)
+    passages = _passages(material)
+    ours = (system, passages, *material.notes, _summary(material.summary))
+    spent = material.tool_tokens + sum(size_of_text(material.audience, text) for text in ours if text)
+    return Plan(material, system, window(material, lines, material.budget - spent), passages)
+
+
+def build(plan: Plan) -> Context:
+    """Put the context together."""
+    material, system, shown, beside = plan
     audience, current, trace = material.audience, shown.current, []
     history = paired([line for turn in (*shown.earlier, current) for line in turn])
     if material.recalled or material.earlier:
@@ -72,14 +83,6 @@ def build(material: Material) -> Context:
         trace=(*trace, item),
         written=tuple([line.written for line in lines]),
     )
-
-
-def _planned(material: Material) -> _Plan:
-    system, lines = _instructions(material)
-    passages = _passages(material)
-    ours = (system, passages, *material.notes, _summary(material.summary))
-    spent = material.tool_tokens + sum(size_of_text(material.audience, text) for text in ours if text)
-    return _Plan(system, window(material, lines, material.budget - spent), passages)
 
 
 def _instructions(material: Material) -> tuple[str, Turn]:

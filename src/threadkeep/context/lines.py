@@ -39,6 +39,8 @@ class Line:
         self.turn = entry.turn if entry else None
         self.opens = entry is not None and isinstance(entry.body, Message) and entry.body.role is Role.USER
         self.is_step = bool(message.tool_calls or message.tool_result)
+        # How many messages it becomes: results are counted with their calls.
+        self.messages = 0 if message.tool_result else 1 + len(message.tool_calls)
 
     def saying(self, message: Message) -> "Line":
         """Return the line with another message; itself if the message is the same."""

@@ -59,7 +59,7 @@ def window(material: Material, lines: Turn, unspent: int) -> Shown:
     room = _room_for_history(material, current, unspent)
     shown, newest = [_masked_before(turn, cut.masked) for turn in earlier], _masked_before(current, cut.masked)
     size = sum(map(_size_of_past, shown)) + size_of(newest)
-    if size > room or sum(map(_messages, shown)) + _messages(newest) > MAX_MESSAGES:
+    if size > room or _messages(*shown, newest) > MAX_MESSAGES:
         shown, newest, cut = _cut_down(earlier, newest, cut, room, max(1, unspent))
     return Shown(earlier=shown, current=newest, cut=cut, room=_room_for_said(material, newest, unspent))
 
@@ -126,10 +126,9 @@ def _first_seq(earlier: Sequence[Turn], current: Turn) -> int:
     return next((turn[0].seq for turn in [*earlier, current] if turn), 0)
 
 
-def _messages(turn: Turn) -> int:
-    """Return how many messages a turn becomes at most: every call gets a result, and every turn an answer."""
-    calls = sum([len(line.message.tool_calls) for line in turn if line.is_step])
-    return 1 + len(turn) + calls - sum([line.message.tool_result is not None for line in turn if line.is_step])
+def _messages(*turns: Turn) -> int:
+    """Return how many messages turns become at most: every call gets a result, and every turn an answer."""
+    return len(turns) + sum([line.messages for turn in turns for line in turn])
 
 
 def _room_for_history(material: Material, current: Turn, unspent: int) -> int:

@@ -23,7 +23,7 @@ class Assistant:
     - `model`: the one to use unless a conversation chooses another; `options`: temperature and the like
     - `script`: what the scripted model `demo` plays for this assistant
     - `mcp`: whether it has the tools of all configured MCP servers as well
-    - `builder`: makes the context of a call; another one may change what goes into `build`, or what comes out
+    - `builder`: makes the context of a call from its plan; another one may change the plan, or what `build` gives
     - `lookup`: where questions are looked up
     - `machine`: the states that a guided conversation goes through
     - `erase`: removes what it keeps of a user elsewhere than in the store, and returns how many things

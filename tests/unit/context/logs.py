@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from threadkeep.context.base import Audience, Cut, Material, Policy, Window
+from threadkeep.context.base import Audience, Context, Cut, Material, Policy, Window
+from threadkeep.context.build import build, plan
 from threadkeep.context.lines import lines_of
 from threadkeep.context.tokens import count_tokens, four_characters_each
 from threadkeep.conversation.blocks import Narrative, RankedList
@@ -69,6 +70,11 @@ def read_by(given: Material, **fields: Any) -> Material:
     audience = replace(given.audience, **fields)
     entries = [line.entry for line in given.lines if line.entry is not None]
     return replace(given, audience=audience, lines=tuple(lines_of(entries, audience)))
+
+
+def built(given: Material) -> Context:
+    """Return the context of a material."""
+    return build(plan(given))
 
 
 def told(messages: tuple[Message, ...]) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.unit.context.logs import (
     MODELS,
     assistant,
+    built,
     cut_off,
     entries,
     material,
@@ -20,7 +21,6 @@ from tests.unit.context.logs import (
     user,
 )
 from threadkeep.context.base import Context, Cut, Material, Policy, Window
-from threadkeep.context.build import build
 from threadkeep.context.marks import NO_CONTENT
 from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.message import Message, Role
@@ -33,7 +33,7 @@ TOOLS = (ToolSpec(name="look", description="Look it up.", parameters={"type": "o
 
 
 def request_of(material: Material) -> Request:
-    return Request(messages=build(material).messages, tools=TOOLS if material.audience.has_tools else ())
+    return Request(messages=built(material).messages, tools=TOOLS if material.audience.has_tools else ())
 
 
 def question_in(material: Material) -> Message | None:
@@ -74,7 +74,7 @@ def test_the_current_question_is_always_there(material: Material) -> None:
         return
     question = asked.content
     shown = question.replace("\x00", "\ufffd") if question.strip() else NO_CONTENT
-    messages = build(material).messages
+    messages = built(material).messages
     assert any(shown[: OLD // 2] in message.content for message in messages if message.role is Role.USER)
     if len(shown) <= OLD and not asked.parts:
         assert any(shown in message.content for message in messages if message.role is Role.USER)
@@ -83,14 +83,14 @@ def test_the_current_question_is_always_there(material: Material) -> None:
 @settings(max_examples=150, deadline=None)
 @given(materials())
 def test_the_same_material_gives_the_same_context(material: Material) -> None:
-    assert build(material) == build(material)
+    assert built(material) == built(material)
 
 
 @settings(max_examples=150, deadline=None)
 @given(materials())
 def test_a_context_with_its_own_cut_handed_in_again_keeps_its_window(material: Material) -> None:
-    first = build(material)
-    again = build(replace(material, cut=first.cut))
+    first = built(material)
+    again = built(replace(material, cut=first.cut))
     assert again.cut.first >= first.cut.first
     assert again.cut.masked >= first.cut.masked
 
@@ -136,7 +136,7 @@ def test_the_trace_tells_the_cut_and_the_size() -> None:
 
 
 def _built(*messages: Message, **fields: object) -> Context:
-    return build(material(*messages, **fields))
+    return built(material(*messages, **fields))
 
 
 @st.composite
@@ -164,9 +164,9 @@ def test_a_small_budget_is_kept_and_the_question_stays_whole(
     branch, policy = entries(*log), Policy(window=Window.BUDGET, size=budget)
     taken = material(entries=branch, budget=budget, count=count_tokens, has_tools=has_tools)
     taken = replace(taken, budget=96_000, policy=policy) if is_policy else taken
-    cut = build(taken).cut
+    cut = built(taken).cut
     recalled = tuple(dice.sample(branch[:-1], dice.randrange(len(branch))))
-    context = build(replace(taken, recalled=recalled, earlier=branch[::-1], cut=cut))
+    context = built(replace(taken, recalled=recalled, earlier=branch[::-1], cut=cut))
     question = next(message for message in reversed(log) if message.role is Role.USER)
     assert context.tokens <= budget + count_tokens(question) * is_policy
     assert any(question.content in message.content for message in context.messages)
@@ -183,16 +183,16 @@ def test_a_cut_leaves_little_of_the_room_unused() -> None:
     branch = entries(*turns * 30, user("And now?"))
     for budget in (500, 1000, 2000, 4000, 6000, 8000):
         taken = material(entries=branch, budget=budget, count=count_tokens, earlier=branch[::-1])
-        assert 0.9 * budget < build(taken).tokens <= budget
+        assert 0.9 * budget < built(taken).tokens <= budget
         of_policy = replace(taken, budget=96_000, policy=Policy(window=Window.BUDGET, size=budget))
-        assert 0.9 * budget < build(of_policy).tokens <= budget + 10
+        assert 0.9 * budget < built(of_policy).tokens <= budget + 10
 
 
 def test_neighbours_of_one_role_that_become_one_message_leave_their_room_to_recall() -> None:
     branch = entries(*[user(f"Remark {number}.") for number in range(500)], user("And now?"))
     for budget in (500, 1000, 2000):
         taken = material(entries=branch, budget=budget, count=count_tokens, earlier=branch[::-1])
-        assert 0.9 * budget < build(taken).tokens <= budget
+        assert 0.9 * budget < built(taken).tokens <= budget
 
 
 @pytest.mark.parametrize("budget", [500, 1000, 2000])
@@ -200,4 +200,4 @@ def test_many_short_messages_that_are_recalled_fill_the_room(budget: int) -> Non
     branch = entries(*[message for number in range(400) for message in (user(f"Item {number}?"), assistant("Yes."))])
     asked = entries(*[message.body for message in branch], user("Which items?"))[-1:]
     taken = material(entries=asked, budget=budget, count=count_tokens, recalled=branch, cut=Cut(first=801), turn=801)
-    assert 0.9 * budget < build(taken).tokens <= budget
+    assert 0.9 * budget < built(taken).tokens <= budget

@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from tests.unit.context.logs import assistant, entries, entry, material, system, told, tool, user
+from tests.unit.context.logs import assistant, built, entries, entry, material, system, told, tool, user
 from threadkeep.context.base import Cut, Material
-from threadkeep.context.build import build
 from threadkeep.context.lines import Line, in_turns
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
@@ -31,7 +30,7 @@ def test_a_line_is_measured_once_and_so_is_its_short_form() -> None:
 
     log = [message for word in "abc" for message in (user(f"{word}?"), assistant(f"{word} " * 200))]
     given = material(*log, user("And now?"), budget=400, count=count)
-    assert build(given) == build(given)
+    assert built(given) == built(given)
     texts = [line.shown.content for line in given.lines] + [line.short.shown.content for line in given.lines[1::2]]
     assert {counted[text] for text in texts} == {1}
 
@@ -62,7 +61,7 @@ def test_without_any_question_everything_is_the_current_turn() -> None:
 
 def result(given: Material) -> tuple[str, list[tuple[str, str]]]:
     """Return the system text and the other messages."""
-    messages = told(build(given).messages)
+    messages = told(built(given).messages)
     texts = [text for role, text in messages if role == "system"]
     return "".join(texts), [(role, text) for role, text in messages if role != "system"]
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.context.logs import assistant, cut_off, material, read_by, tool, user
+from tests.unit.context.logs import assistant, built, cut_off, material, read_by, tool, user
 from threadkeep.context.base import Material
-from threadkeep.context.build import build
 from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Attachment, Data, Part, Reasoning
@@ -18,7 +17,7 @@ LONG = "word " * 2000
 
 
 def sent(given: Material, **fields: Any) -> tuple[Message, ...]:
-    return build(read_by(given, **fields)).messages
+    return built(read_by(given, **fields)).messages
 
 
 def thoughts(messages: tuple[Message, ...]) -> list[Part]:

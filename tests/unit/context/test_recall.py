@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.unit.context.logs import entries, material, user
+from tests.unit.context.logs import built, entries, material, user
 from threadkeep.context.base import Cut
-from threadkeep.context.build import build
 from threadkeep.context.recall import MOST_UNCLEAR, ranked, worth_adding
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.parts import Attachment
@@ -109,6 +108,6 @@ def test_what_is_written_in_a_file_is_recalled_around_the_words_of_the_question(
     file = Attachment(type="file", file="f", name="paper.md", media_type="text/markdown", size=9, extract=extract)
     log = entries(user("Read this.", parts=(file,)), *[user("so")] * 20, user("What is the zephyr constant?"))
     given = material(entries=log[-1:], turn=22, recalled=log[:1], cut=Cut(first=22, masked=22), budget=4000)
-    (*_, question) = build(given).messages
+    (*_, question) = built(given).messages
     assert "The zephyr constant is 42." in question.content
     assert len(question.content) < 2000

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.unit.context.logs import assistant, entry, material, user
+from tests.unit.context.logs import assistant, built, entry, material, user
 from threadkeep.context.base import Context
-from threadkeep.context.build import build
 from threadkeep.context.tokens import calibration, count_tokens, four_characters_each, tokens_in
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Usage
@@ -53,14 +52,14 @@ def answered(context: Context, counted_by_model: int) -> Entry:
 
 @pytest.mark.parametrize(("times", "expected"), [(1.0, 1.0), (2.0, 2.0), (0.1, 0.75), (50.0, 4.0)])
 def test_the_last_answer_tells_how_the_model_counts_within_bounds(times: float, expected: float) -> None:
-    context = build(material(user(PROSE * 100), count=count_tokens))
+    context = built(material(user(PROSE * 100), count=count_tokens))
     last = answered(context, int(context.tokens * times))
     assert calibration([last], count_tokens, "m") == pytest.approx(expected, rel=0.01)
 
 
 def test_another_model_another_counter_a_small_request_or_none_tells_nothing() -> None:
-    context = build(material(user(PROSE * 100), count=count_tokens))
-    small = build(material(user(PROSE), count=count_tokens))
+    context = built(material(user(PROSE * 100), count=count_tokens))
+    small = built(material(user(PROSE), count=count_tokens))
     assert calibration([answered(context, 9_000)], count_tokens, "other") == 1.0
     assert calibration([answered(context, 9_000)], four_characters_each, "m") == 1.0
     assert calibration([answered(small, 9_000)], count_tokens, "m") == 1.0
@@ -75,7 +74,7 @@ def test_a_trace_that_names_no_counter_tells_nothing() -> None:
 
 def test_tool_definitions_take_their_room_and_are_part_of_what_is_counted() -> None:
     log = [user(PROSE * 10), assistant(PROSE * 10)] * 20
-    bare = build(material(*log, user("now"), budget=8_000))
-    laden = build(material(*log, user("now"), budget=8_000, tool_tokens=4_000))
+    bare = built(material(*log, user("now"), budget=8_000))
+    laden = built(material(*log, user("now"), budget=8_000, tool_tokens=4_000))
     assert len(laden.messages) < len(bare.messages)
     assert 4_000 < laden.tokens <= 8_000

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from itertools import takewhile
 
 from threadkeep.context.base import Audience, Context, Cut, Material, Window, cut_in
-from threadkeep.context.build import cut_of
+from threadkeep.context.build import plan
 from threadkeep.context.marks import own
 from threadkeep.context.recall import worth_adding
 from threadkeep.context.tokens import calibration
@@ -64,14 +64,15 @@ async def gather_context(
     if policy.summary:
         summary = await deps.store.summary(active.lease.scope, active.lease.conversation, head=active.head)
         material = replace(material, summary=summary)
-    if policy.recall and _is_cut(entries, planned := cut_of(material)):
+    planned = plan(material)
+    if policy.recall and _is_cut(entries, planned.cut):
         # Once a turn, so that its further calls begin with the same bytes.
         if active.recalled is None:
-            earlier = await _earlier(active, entries) if planned != cut else ()
-            active.recalled = await _recall(active, entries, cut, found, goes_on=planned == cut), earlier
+            earlier = await _earlier(active, entries) if planned.cut != cut else ()
+            active.recalled = await _recall(active, entries, cut, found, goes_on=planned.cut == cut), earlier
         recalled, earlier = active.recalled
-        material = replace(material, recalled=recalled, earlier=earlier, cut=planned)
-    context = active.assistant.builder(material)
+        planned = plan(replace(material, recalled=recalled, earlier=earlier, cut=planned.cut))
+    context = active.assistant.builder(planned)
     return context if found is None else replace(context, trace=(*context.trace, found.item))
 
 
