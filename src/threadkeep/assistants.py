@@ -18,7 +18,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.errors import InvalidValue
 from threadkeep.rings import RETRIEVAL, load
 from threadkeep.settings import AssistantSettings, Settings
-from threadkeep.tools.mcp.servers import McpServers
+from threadkeep.tools.mcp import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import Assistant

@@ -43,7 +43,7 @@ from threadkeep.store.shares import find_share
 from threadkeep.store.unreached import UnreachedTenants
 from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order, Outage
 from threadkeep.text.markdown import MarkdownWriter
-from threadkeep.tools.mcp.servers import McpServers
+from threadkeep.tools.mcp import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.importer import OwnImporter

@@ -23,6 +23,9 @@ IMPORTERS = "threadkeep.importers"
 DATABASES = "threadkeep.databases"
 """The entry points by which packages read other programs' databases, `sqlite` and `postgresql`: each takes an address
 and the name of a table, or none, and yields `Portable` conversations and `Problem`s."""
+TOOL_SERVERS = "threadkeep.tool_servers"
+"""The entry points by which packages speak with servers of tools: `mcp` makes an `McpConnection` of the name, the
+settings and the `Backoff` of a server."""
 RETRIEVAL = "threadkeep.retrieval"
 """The entry points by which a package looks things up: `index` opens the file of an index as a `Lookup`, `meaning`
 returns a `Meaning`."""

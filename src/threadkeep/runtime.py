@@ -29,8 +29,7 @@ from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.caps import Caps
 from threadkeep.store.changes import Change
 from threadkeep.store.chunks import open_chunks
-from threadkeep.tools.mcp import McpServer
-from threadkeep.tools.mcp.servers import McpServers
+from threadkeep.tools.mcp import McpServer, McpServers
 from threadkeep.transfer.files import UNLIMITED
 from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.after_turn import after_turn

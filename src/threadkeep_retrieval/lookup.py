@@ -17,7 +17,7 @@ from threadkeep_retrieval.routing.follow_up import follow_up
 from threadkeep_retrieval.routing.router import Choice, Router
 from threadkeep_retrieval.words_rewriter import WordsRewriter
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("threadkeep.retrieval.lookup")
 
 Filters = Callable[[str, Sequence[Message]], tuple[Filter, ...]]
 """Reads conditions on metadata, such as "under $500", from a question and the messages before it."""

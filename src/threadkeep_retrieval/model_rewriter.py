@@ -20,7 +20,7 @@ from threadkeep.turn.lookup import Rewrite
 from threadkeep_retrieval.base import Rewriter
 from threadkeep_retrieval.expansion import content_stems
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("threadkeep.retrieval.model_rewriter")
 
 INSTRUCTIONS = (
     "Rewrite the last question of the conversation that follows as a search query that can be understood alone: put in "

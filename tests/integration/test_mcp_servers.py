@@ -18,12 +18,11 @@ from tests.integration.serving import serving
 from threadkeep.conversation.message import ToolCall
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.tools.base import ToolContext, ToolOutcome
-from threadkeep.tools.mcp import Backoff, Connected, McpServer, McpState
-from threadkeep.tools.mcp import connection as mcp_connection
-from threadkeep.tools.mcp.program import LARGEST_MESSAGE
-from threadkeep.tools.mcp.servers import McpServers
+from threadkeep.tools.mcp import Backoff, Connected, McpServer, McpServers, McpState
 from threadkeep.tools.registry import Registry, run_call, run_calls
 from threadkeep.turn.assistant import Assistant
+from threadkeep_integrations.mcp import connection as mcp_connection
+from threadkeep_integrations.mcp.program import LARGEST_MESSAGE
 
 SERVER = str(Path(__file__).with_name("mcp_server.py"))
 OLD_SERVER = str(Path(__file__).with_name("old_mcp_server.py"))
@@ -304,7 +303,7 @@ async def test_closing_ends_the_processes() -> None:
 KEEPER = """
 import asyncio, sys
 from threadkeep.tools.mcp import McpServer
-from threadkeep.tools.mcp.servers import McpServers
+from threadkeep.tools.mcp import McpServers
 
 async def main():
     script = f"{sys.argv[2]} sleep 1000 & echo $! > {sys.argv[1]}.new; mv {sys.argv[1]}.new {sys.argv[1]}; cat"
@@ -351,7 +350,9 @@ async def test_a_dead_servers_words_reach_the_operator_without_secrets_and_nobod
         reason = str(servers.states()[0].reason)
         assert "it wrote: no such account: *** x" in reason
         assert len(reason) < 700
-        told = await servers._connections["broken"].call("any", {})
+        connection = servers._connections["broken"]
+        assert isinstance(connection, mcp_connection.Connection)
+        told = await connection.call("any", {})
         assert told.error == "The tool server broken is down. It is being tried again."
     assert "no such account: ***" in caplog.text
     assert "tok-1234567" not in caplog.text
@@ -424,14 +425,14 @@ async def test_no_servers_are_no_tools() -> None:
 async def test_without_the_package_the_servers_fail_with_the_line_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "threadkeep.tools.mcp.connection", None)
+    monkeypatch.setitem(sys.modules, "threadkeep_integrations.mcp.connection", None)
     async with McpServers({"any": McpServer(command="x")}) as servers:
         assert servers.states()[0].state is Connected.FAILED
         assert "pip install 'threadkeep[mcp]'" in str(servers.states()[0].reason)
 
 
 def test_the_package_is_not_imported_before_a_server_is_started() -> None:
-    program = "import sys, threadkeep.tools.mcp.servers, threadkeep.settings; sys.exit('mcp' in sys.modules)"
+    program = "import sys, threadkeep.tools.mcp, threadkeep.settings; sys.exit('mcp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

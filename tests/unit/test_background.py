@@ -23,9 +23,8 @@ from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.scripted_model import ScriptedModel
-from threadkeep.tools.mcp import McpServer
-from threadkeep.tools.mcp.connection import Connection
-from threadkeep.tools.mcp.servers import McpServers
+from threadkeep.tools.mcp import McpServer, McpServers
+from threadkeep_integrations.mcp.connection import Connection
 
 
 async def answer() -> int:

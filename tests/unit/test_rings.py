@@ -2,11 +2,14 @@
 
 import math
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
 from threadkeep import rings
 from threadkeep.errors import PackageMissing
+
+RINGS = sorted((Path(__file__).parents[2] / "src").glob("threadkeep_*/**/*.py"))
 
 
 @pytest.fixture
@@ -46,3 +49,9 @@ def test_all_that_is_offered_is_loaded_but_for_what_cannot_be(
     offered += [EntryPoint("pi", "math:pi", "numbers"), EntryPoint("e", "no_such_package:e", "numbers")]
     assert rings.load_all("numbers") == [math.pi]
     assert "e of numbers cannot be loaded: No module named 'no_such_package'" in caplog.text
+
+
+def test_the_loggers_of_rings_are_below_that_of_the_core() -> None:
+    lines = [line for path in RINGS for line in path.read_text(encoding="utf-8").splitlines() if "getLogger(" in line]
+    assert lines
+    assert [line for line in lines if 'getLogger("threadkeep.' not in line and "getLogger()" not in line] == []

@@ -32,8 +32,7 @@ from threadkeep.rings import PROTOCOLS, offered
 from threadkeep.runtime import open_unanswered, pending_migrations, set_log_aside, spool_damage, store_path
 from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.settings import Settings
-from threadkeep.tools.mcp import Connected
-from threadkeep.tools.mcp.servers import McpServers
+from threadkeep.tools.mcp import Connected, McpServers
 
 
 class Grade(StrEnum):

@@ -37,7 +37,7 @@ from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 from threadkeep_protocols.dialects.exchange import Caller, Calling, DialectBody, Exchange, undone_if_refused
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("threadkeep.dialects.stateless")
 
 
 class Asides:

@@ -25,7 +25,7 @@ from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.scripted_model import ScriptedModel
 from threadkeep.testing.stores import OpenAnother, whole_log
 from threadkeep.tools.base import Tool
-from threadkeep.tools.mcp.servers import McpServers
+from threadkeep.tools.mcp import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.after_turn import after_turn

@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from threadkeep.tools.mcp import McpServer
-from threadkeep.tools.mcp import program as mcp_program
-from threadkeep.tools.mcp.program import Redaction, Stderr, program_streams
+from threadkeep_integrations.mcp import program as mcp_program
+from threadkeep_integrations.mcp.program import Redaction, Stderr, program_streams
 
 
 def python(script: str) -> McpServer:

@@ -12,7 +12,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from threadkeep.tools.mcp import McpServer
-from threadkeep.tools.mcp.program import LARGEST_MESSAGE, Stderr, program_streams
+from threadkeep_integrations.mcp.program import LARGEST_MESSAGE, Stderr, program_streams
 
 _CONNECT_SECONDS = 30.0
 _IDLE_SECONDS = 300.0

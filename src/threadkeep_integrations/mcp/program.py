@@ -37,7 +37,7 @@ _SHORTEST_SECRET = 4
 _SECRETS = ("token", "key", "secret", "password", "auth")
 """What the name of an option has in it whose value is a secret."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("threadkeep.mcp.program")
 
 
 class Redaction:

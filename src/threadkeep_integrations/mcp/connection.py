@@ -5,6 +5,7 @@ of the stream) wakes the owner, which lists the tools again. If that fails or ta
 is closed and opened again, with a new process for a server that we start. Calls come from any task.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Mapping
@@ -19,22 +20,22 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.types import CONNECTION_CLOSED, Implementation, ToolListChangedNotification
 from mcp.types import Tool as Listed
 
-from threadkeep.tools.base import Tool, ToolOutcome
-from threadkeep.tools.mcp import Backoff, Connected, McpServer, McpState
-from threadkeep.tools.mcp.program import Redaction, Stderr
-from threadkeep.tools.mcp.tool import outcome_from, tools_from
-from threadkeep.tools.mcp.transport import open_transport
+from threadkeep.tools.base import ToolOutcome
+from threadkeep.tools.mcp import Backoff, Connected, McpConnection, McpServer, McpState
 from threadkeep.tools.outcome import failure
+from threadkeep_integrations.mcp.program import Redaction, Stderr
+from threadkeep_integrations.mcp.tool import outcome_from, tools_from
+from threadkeep_integrations.mcp.transport import open_transport
 
 _CONNECT_SECONDS = 30.0
 _GRACE_SECONDS = 5.0
 _LOOK_SECONDS = 15.0
 _MOST_PAGES = 100
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("threadkeep.mcp.connection")
 
 
-class Connection:
+class Connection(McpConnection):
     """One server as it is now: its state, its tools and a way to call them.
 
     The tools of a server that is down are still here; calling one says that the server is down.
@@ -42,8 +43,8 @@ class Connection:
 
     def __init__(self, server: str, config: McpServer, backoff: Backoff) -> None:
         self.state = McpState(server=server)
-        self.tools: tuple[Tool, ...] = ()
-        self.tried = anyio.Event()
+        self.tools = ()
+        self.tried = asyncio.Event()
         self._server = server
         self._config = config
         self._redacted = Redaction(config)
@@ -53,7 +54,6 @@ class Connection:
         self._scope = anyio.CancelScope()
 
     async def run(self) -> None:
-        """Own the connection until `stop`: keep it open, and open it again when it is lost."""
         wait: float | None = None
         with self._scope:
             while True:
@@ -67,7 +67,6 @@ class Connection:
         self._set_state(Connected.FAILED, "closed")
 
     def stop(self) -> None:
-        """Have `run` close the connection and return."""
         self._scope.cancel()
 
     async def call(self, tool: str, args: Mapping[str, Any]) -> ToolOutcome:

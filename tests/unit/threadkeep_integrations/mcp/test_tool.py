@@ -27,7 +27,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from threadkeep.tools.base import ToolFile, ToolOutcome
 from threadkeep.tools.mcp import McpServer, McpServerName
-from threadkeep.tools.mcp.tool import McpTool, outcome_from, tool_name, tools_from
+from threadkeep_integrations.mcp.tool import McpTool, outcome_from, tool_name, tools_from
 
 
 async def no_call(name: str, args: Any) -> ToolOutcome:
