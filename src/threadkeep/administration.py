@@ -20,7 +20,7 @@ from threadkeep.retention.rules import Retention
 from threadkeep.retention.run import RetentionRunner
 from threadkeep.store.audit import USER, Audited, Head, Recorded, Verified, Wanted, act_now, login_act, signature
 from threadkeep.store.file_tables import FileUsage
-from threadkeep.store.values import ConversationPage, ListFilter, Statistics
+from threadkeep.store.values import ConversationPage, ListFilter
 from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.moving import RECORDS, copy, has_data
@@ -31,8 +31,9 @@ HINT = 9
 
 
 class Administration:
-    """`keyring` has the API keys, `audit` who did what, `holds` the legal holds of tenants; `retention` runs the rules
-    of tenants, or those of this process where a tenant has none; `erasure` erases people."""
+    """`tenants` and `users` tell who has conversations, `statistics` how much. `keyring` has the API keys, `audit` who
+    did what, `holds` the legal holds of tenants; `retention` runs the rules of tenants, or those of this process where
+    a tenant has none; `erasure` erases people."""
 
     def __init__(self, runner: TurnRunner, retention: Retention, erase: Iterable[Eraser]) -> None:
         deps = runner.deps
@@ -41,6 +42,9 @@ class Administration:
         self._files = deps.attachments
         self._clock = deps.clock
         self._ids = deps.ids
+        self.tenants = deps.store.operations.tenants
+        self.users = deps.store.operations.users
+        self.statistics = deps.store.operations.statistics
         self.keyring = deps.store.keyring
         self.audit = deps.store.audit
         self.holds = Holds(deps.store, deps.clock, deps.ids)
@@ -49,22 +53,10 @@ class Administration:
 
     # What there is
 
-    async def tenants(self) -> tuple[str, ...]:
-        """Return every tenant that may have conversations."""
-        return await self._store.tenants()
-
-    async def users(self, tenant: str) -> tuple[str, ...]:
-        """Return the users of a tenant who have at least one conversation."""
-        return await self._store.users(tenant)
-
     @checked
     async def list(self, tenant: str, *, limit: int = 20, after: str | None = None, **filters: Any) -> ConversationPage:
         """Return a page of the conversations of all users of a tenant; `filters` as for `Conversations.list`."""
-        return await self._store.list_tenant(tenant, ListFilter(**filters), limit=limit, after=after)
-
-    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
-        """Return how much a tenant, or one user of it, has stored."""
-        return await self._store.statistics(tenant, user=user)
+        return await self._store.list(tenant, ListFilter(**filters), limit=limit, after=after)
 
     async def file_usage(self, tenant: str, *, user: str | None = None) -> FileUsage:
         """Return how many files a tenant, or one user of it, has, and how many bytes they take."""
@@ -76,7 +68,7 @@ class Administration:
     ) -> ConversationHandle:
         """Return a handle on a conversation of any user of the tenant. What it is for is in the audit log, as this act,
         when this returns."""
-        scope = await self._store.owner(tenant, conversation)
+        scope = await self._store.operations.owner(tenant, conversation)
         if act is not None:
             await self.record(tenant, act, f"conversation:{conversation}")
         return ConversationHandle(self._runner, scope, conversation)

@@ -69,11 +69,11 @@ class ConversationHandle:
     @property
     def is_spooled(self) -> bool:
         """Whether some of it is in this instance's spool and not yet in the database."""
-        return self._store.spool_state(self.scope, self.id).is_spooled
+        return self._store.outages.spool_state(self.scope, self.id).is_spooled
 
     def _moved(self, number: int) -> int:
         """Return the number that an entry of the spool has in the database; `InvalidCursor` if it has no other one."""
-        moved = self._store.spool_state(self.scope, self.id).moved
+        moved = self._store.outages.spool_state(self.scope, self.id).moved
         if number not in moved:
             raise InvalidCursor(MOVED)
         return moved[number]

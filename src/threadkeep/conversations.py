@@ -245,12 +245,12 @@ class Conversations:
     @property
     def outage(self) -> Outage | None:
         """The present outage of the database; None if it works."""
-        return self._store.outage()
+        return self._store.outages.outage()
 
     @property
     def damage(self) -> str | None:
         """What was found to be wrong with the spool."""
-        return self._store.damage()
+        return self._store.outages.damage()
 
     @property
     def unreached(self) -> UnreachedTenants | None:

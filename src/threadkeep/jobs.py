@@ -59,7 +59,7 @@ async def release_idle(store: Store, every: float = SESSION_TIMEOUT) -> None:
     """Release the memory of conversations that nobody uses."""
     while True:
         await asyncio.sleep(every)
-        await store.release()
+        await store.operations.release()
 
 
 async def purge_deleted(
@@ -117,4 +117,4 @@ async def keep_audit(store: Store, days: float, *, every: float = AUDIT_EVERY, c
             if days and (pruned := await store.audit.prune(tenant, clock() - timedelta(days=days), clock())):
                 logger.info("pruned %s record(s) of the audit log of %s", pruned, tenant)
 
-        await store.unreached.each("keeping the audit log", await store.tenants(), keep)
+        await store.unreached.each("keeping the audit log", await store.operations.tenants(), keep)

@@ -199,7 +199,7 @@ class Campaign:
     async def well(self) -> None:
         """Wait until everything is in the database, and answer what waited for it."""
         async with asyncio.timeout(PATIENCE):
-            while not self._instance.is_dead and self._instance.store.outage() is not None:  # noqa: ASYNC110
+            while not self._instance.is_dead and self._instance.store.outages.outage() is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
     async def catch_up(self) -> None:
@@ -229,7 +229,7 @@ class Campaign:
     async def check(self) -> None:
         """Check that everything is there once, where it belongs, and nothing of those who were erased."""
         found: dict[str, set[tuple[Scope, str, int | None]]] = defaultdict(set)
-        for item in (await self._other.list_tenant("acme", limit=1000)).items:
+        for item in (await self._other.list("acme", limit=1000)).items:
             ends: Counter[int | None] = Counter()
             for entry in (await whole_log(self._other, item.scope, item.id))[0]:
                 sent = entry.body.message if isinstance(entry.body, TurnChange) else entry.body

@@ -86,7 +86,7 @@ async def test_what_people_see_of_it_is_as_it_was(store: Store) -> None:
     conversation = await store.get(LOCAL, name)
     assert (conversation.title, conversation.shares) == ("Otters and seals", ()), "links stay where they were made"
     assert conversation.metadata["deep"] == {"z": [1, 1e16, -0.0], "a": "\x00 and \x1a"}
-    heads = [branch.head for branch in (await store.tree(LOCAL, name)).branches()]
+    heads = [branch.head for branch in ((await store.snapshot(LOCAL, name)).tree).branches()]
     assert len(heads) == 3, "the first branch, the edit, and the answer that was made again"
     first = await store.newest(LOCAL, name, head=min(heads))
     asked, answer = first[0].body, first[5].body

@@ -133,7 +133,7 @@ async def test_what_another_program_adds_to_a_view_that_is_behind_is_appended(
     await say(files, SHOP, "two", scope=LOCAL)
     _put(tmp_path, _document("one", "theirs"))
     assert texts_of(await files.newest(LOCAL, SHOP)) == ["one", "two", "theirs"]
-    assert len((await files.tree(LOCAL, SHOP)).branches()) == 1
+    assert len(((await files.snapshot(LOCAL, SHOP)).tree).branches()) == 1
     await files.write_views()
     assert _shown(tmp_path) == ["one", "two", "theirs"]
 
@@ -324,7 +324,7 @@ async def test_messages_that_another_program_added_are_appended(files: FilesStor
     await new(files, LOCAL, "one", "two", name=SHOP)
     _put(tmp_path, _document("one", "two", "three", "four"))
     assert texts_of(await files.newest(LOCAL, SHOP)) == ["one", "two", "three", "four"]
-    assert len((await files.tree(LOCAL, SHOP)).branches()) == 1
+    assert len(((await files.snapshot(LOCAL, SHOP)).tree).branches()) == 1
     assert [hit.seq for hit in (await files.search(LOCAL, "four")).items] == [4]
     await say(files, SHOP, "five", scope=LOCAL)
     await files.write_views()

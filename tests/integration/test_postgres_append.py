@@ -134,7 +134,7 @@ async def test_everything_else_is_as_it_would_be_without_a_memory(
         assert [entry.seq for entry in entries] == list(range(4, 4 + len(parents)))
         assert (await whole_log(store, ADA, name))[0][3:] == entries
         appended.append((await store.get(ADA, name)).model_dump(exclude={"id", "created_at", "updated_at"}))
-        appended.append(await store.tree(ADA, name))
+        appended.append((await store.snapshot(ADA, name)).tree)
     assert appended[:2] == appended[2:]
 
 

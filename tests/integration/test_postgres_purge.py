@@ -78,7 +78,7 @@ async def test_the_name_of_an_erased_person_is_in_no_file_and_whoever_comes_back
     assert _found(postgres_server, postgres_database) == set()
     for one in (other, store):
         name = await new(one, PERSON, "hello again")
-        assert await store.users("acme") == (PERSON.user,)
+        assert await store.operations.users("acme") == (PERSON.user,)
         for each in (store, other):
             assert [item.id for item in (await each.list(PERSON)).items] == [name]
         await one.delete(PERSON, name)

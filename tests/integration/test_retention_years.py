@@ -217,10 +217,10 @@ class World:
         left = [thread for thread in self.threads.values() if thread.scope.tenant == "umbrella"]
         free = [thread for thread in left if not self.is_kept(thread)]
         for user in USERS:
-            own = await self.store.statistics("umbrella", user=user)
+            own = await self.store.operations.statistics("umbrella", user=user)
             is_over = own.conversations > rules["user_conversations"] or own.bytes > rules["user_bytes"]
             assert not is_over or not [thread for thread in free if thread.scope.user == user]
-        whole = await self.store.statistics("umbrella")
+        whole = await self.store.operations.statistics("umbrella")
         assert whole.bytes <= rules["tenant_bytes"] or not free
         for thread in capped:
             # The oldest of the user goes first, or the oldest of all.

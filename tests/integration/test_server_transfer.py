@@ -67,7 +67,7 @@ async def test_a_tenant_is_for_administrators_and_never_reaches_into_another(sto
         kept = server.conversations._store
         assert (await kept.get(Scope(tenant="umbrella", user="bob"), "bobs")).entries == 1
         assert (await kept.get(BOB, "bobs")).entries == 1
-        assert {item.id for item in (await kept.list_tenant("acme")).items} == {"adas", "bobs"}
+        assert {item.id for item in (await kept.list("acme")).items} == {"adas", "bobs"}
 
 
 async def test_files_of_other_programs_are_taken_in_with_progress(store: str) -> None:

@@ -59,14 +59,14 @@ async def spooling(url: str, folder: Path, **settings: Any) -> AsyncIterator[Spo
 async def until_well(store: SpoolingStore) -> None:
     """Wait until everything is in the database."""
     async with asyncio.timeout(PATIENCE):
-        while store.outage() is not None:  # noqa: ASYNC110 - what is looked at is no event
+        while store.outages.outage() is not None:  # noqa: ASYNC110 - what is looked at is no event
             await asyncio.sleep(0.02)
 
 
 async def until_reached(store: SpoolingStore) -> None:
     """Wait until the database is back, though not everything need be there."""
     async with asyncio.timeout(PATIENCE):
-        while (outage := store.outage()) is None or outage.is_down:  # noqa: ASYNC110 - no event
+        while (outage := store.outages.outage()) is None or outage.is_down:  # noqa: ASYNC110 - no event
             await asyncio.sleep(0.02)
 
 
@@ -98,7 +98,7 @@ async def test_a_conversation_goes_on_while_the_database_is_silent_and_is_there_
         proxy.fall_silent()
         await answer(store, name, "three", "four", key=key("third"))
         assert (await store.get(ADA, name)).incomplete
-        outage = store.outage()
+        outage = store.outages.outage()
         assert outage is not None
         assert (outage.is_down, outage.conversations, outage.entries) == (True, 1, 4)
         born = (await store.create(ADA, NewConversation(title="born"), key=key("born"))).conversation
@@ -125,7 +125,7 @@ async def test_what_others_wrote_meanwhile_stays_beside_it_as_a_branch(postgres_
         await answer(other, name, "there", "too")
         proxy.speak()
         await until_well(store)
-    tree = await other.tree(ADA, name)
+    tree = (await other.snapshot(ADA, name)).tree
     found = [texts_of(await other.newest(ADA, name, head=branch.head)) for branch in tree.branches()]
     assert sorted(found) == [["one", "two", "here", "so"], ["one", "two", "there", "too"]]
     assert await other.turns(ADA, name) == ()
@@ -322,7 +322,7 @@ async def test_a_turn_that_runs_when_the_database_goes_away_goes_on_and_ends_the
         await store.extend(lease, MINUTE)
         _, draft = await whole_log(store, ADA, name)
         assert draft is not None
-        assert (draft.text, store.spool_state(ADA, name).is_spooled) == ("four", True)
+        assert (draft.text, store.outages.spool_state(ADA, name).is_spooled) == ("four", True)
         await settle(store, lease, answered("four").model_copy(update={"id": "m"}))
         # What the database has in its queue is begun there: only it knows whether another instance has done that.
         assert await store.start(ADA, name, "one", MINUTE) is None
@@ -355,7 +355,7 @@ async def test_a_turn_that_others_took_up_meanwhile_ends_as_they_say_and_what_wa
         await settle(store, lease, answered("of the first").model_copy(update={"id": "m"}))
         proxy.speak()
         await until_well(store)
-    tree = await other.tree(ADA, name)
+    tree = (await other.snapshot(ADA, name)).tree
     found = [texts_of(await other.newest(ADA, name, head=branch.head))[-1] for branch in tree.branches()]
     assert sorted(found) == ["of the first", "of the second"]
     assert await other.turns(ADA, name) == ()
@@ -438,7 +438,7 @@ async def test_a_drain_that_is_cut_again_and_again_writes_everything_once(
         proxy.cut_often(every)
         proxy.speak()
         async with asyncio.timeout(PATIENCE):
-            while proxy.cuts < 5 and store.outage():  # noqa: ASYNC110 - no event
+            while proxy.cuts < 5 and store.outages.outage():  # noqa: ASYNC110 - no event
                 await asyncio.sleep(0.01)
         assert proxy.cuts > 0
         proxy.cut_often(0)
@@ -471,7 +471,7 @@ async def test_a_database_that_may_only_be_read_is_an_outage(
         postgres_server.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
         postgres_server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")
         await answer(store, name, "three", "four")
-        assert store.outage() is not None
+        assert store.outages.outage() is not None
         postgres_server.execute(f"ALTER DATABASE {database} RESET default_transaction_read_only")
         await until_well(store)
         assert texts_of(await store.newest(ADA, name)) == ["one", "two", "three", "four"]
@@ -484,7 +484,7 @@ async def test_an_instance_is_ready_while_it_waits_for_a_database_that_hangs(
         await store.ping()
         proxy.fall_silent()
         await store.ping()
-        assert store.outage() is None
+        assert store.outages.outage() is None
         proxy.speak()
 
 
@@ -507,7 +507,7 @@ async def test_a_spool_is_for_one_database_and_for_one_process(
         async with spooling(proxy.url(), tmp_path) as store:
             await until_well(store)
         async with spooling(another, tmp_path) as store:
-            assert store.outage() is None
+            assert store.outages.outage() is None
 
 
 @pytest.fixture

@@ -51,7 +51,8 @@ class Moving(LogRules, TurnRules):
         assert run(exported(other, selection)) == whole
         for each in self.model:
             here = self.stage.handles[0]
-            assert run(other.tree(each.scope, each.id)) == run(here.tree(each.scope, each.id))
+            trees = [run(store.snapshot(each.scope, each.id)).tree for store in (other, here)]
+            assert trees[0] == trees[1]
             assert run(other.count(each.scope, each.id)) == run(here.count(each.scope, each.id))
             assert run(other.turns(each.scope, each.id)) == (), "what was imported starts nothing"
 

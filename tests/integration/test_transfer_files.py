@@ -185,7 +185,7 @@ async def test_a_file_that_was_changed_is_refused_with_its_conversation_and_leav
     report = await take(other, evil)
     assert [problem.code for problem in report.problems] == ["import_damaged"] * 2
     for scope in (ADA, EVE):
-        assert not (await other.list_tenant(scope.tenant, limit=5)).items
+        assert not (await other.list(scope.tenant, limit=5)).items
     assert (await Attachments(other.files).usage(ADA.tenant)).files == 0
 
 

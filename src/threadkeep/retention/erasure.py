@@ -76,7 +76,7 @@ class Erasure:
         await check_not_held(self._store, scope)
         keys = [key for key in await self._store.keyring.all(scope.tenant) if key.scope == scope]
         files = (await self._files.usage(scope.tenant, scope.user)).files if self._files else 0
-        return await self._store.statistics(scope.tenant, user=scope.user), files, len(keys)
+        return await self._store.operations.statistics(scope.tenant, user=scope.user), files, len(keys)
 
     async def erase(self, scope: Scope, key: bytes | None = None, *, earlier: Counter[str] | None = None) -> Receipt:
         """Erase a user and return the signed receipt; `LegalHold`, with nothing erased, if any of it is held. `earlier`
@@ -115,7 +115,7 @@ class Erasure:
         person is left, that is once all that was deleted before is purged, which others may restore for `kept`; then
         the audit log is completed, so that somebody who comes back under that name is not erased."""
         self._since = self._since or self._clock()
-        tenants = await self._store.tenants()
+        tenants = await self._store.operations.tenants()
         done = await self._store.unreached.each("finishing erasures", tenants, lambda each: self._resume(each, kept))
         if len(done) < len(tenants):
             raise StoreUnavailable("Some tenants cannot be reached, of whom an erasure may have been cut off.")

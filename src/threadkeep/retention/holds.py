@@ -82,7 +82,7 @@ async def delete_unless_held(
 async def users_of(store: Store, tenant: str) -> set[str]:
     """Return everybody in a tenant who has a conversation or an API key."""
     keys = await store.keyring.all(tenant)
-    return {*await store.users(tenant), *(key.scope.user for key in keys)}
+    return {*await store.operations.users(tenant), *(key.scope.user for key in keys)}
 
 
 class Holds:
@@ -105,12 +105,14 @@ class Holds:
     async def add(self, tenant: str, *, reason: str, conversation: str | None = None, user: str | None = None) -> Hold:
         """Hold a conversation, a user, or (neither) the tenant; `HoldOnNobody` if there is none."""
         if conversation is not None:
-            there = (await self._store.statistics(tenant, user=user, conversation=check_id(conversation))).conversations
+            there = (
+                await self._store.operations.statistics(tenant, user=user, conversation=check_id(conversation))
+            ).conversations
             on = f"conversation:{conversation}"
         elif user is not None:
             there, on = check_id(user) in await users_of(self._store, tenant), f"{USER}{user}"
         else:
-            there, on = check_id(tenant) in await self._store.tenants(), f"tenant:{tenant}"
+            there, on = check_id(tenant) in await self._store.operations.tenants(), f"tenant:{tenant}"
         if not there:
             raise HoldOnNobody
         details = {"on": self._store.audit.alias(tenant, on), "reason": reason}

@@ -140,7 +140,7 @@ class RetentionRunner:
         self, tenant: str, rules: Retention, held: Held, gone: set[str], now: datetime
     ) -> AsyncGenerator[Planned, None]:
         """Yield what exceeds the caps, the oldest first, not counting what is in `gone`."""
-        users = await self._store.users(tenant) if rules.user_conversations or rules.user_bytes else ()
+        users = await self._store.operations.users(tenant) if rules.user_conversations or rules.user_bytes else ()
         for user in users:
             scope = Scope(tenant=tenant, user=user)
             for name in ("user_conversations", "user_bytes"):
@@ -157,7 +157,7 @@ class RetentionRunner:
         is_counted = reason == "user_conversations"
 
         async def measure(name: str | None = None) -> int:
-            found = await self._store.statistics(tenant, user=user, conversation=name)
+            found = await self._store.operations.statistics(tenant, user=user, conversation=name)
             files = self._store.files
             if is_counted or files is None:
                 return found.conversations if is_counted else found.bytes
@@ -183,7 +183,7 @@ class RetentionRunner:
         """Yield the conversations of a user or a tenant, the last active first."""
         while True:
             if isinstance(whose, str):
-                page = await self._store.list_tenant(whose, limit=PAGE, after=after)
+                page = await self._store.list(whose, limit=PAGE, after=after)
             else:
                 page = await self._store.list(whose, limit=PAGE, after=after)
             for seen in page.items:
@@ -242,7 +242,7 @@ class RetentionRunner:
         """Do what is due in every tenant where that was not done within a day, or something has outlived its time."""
         await self.record_reads()
         each = await self._store.unreached.each(
-            "retention", await self._store.tenants(), lambda tenant: self.run(tenant, only_if_due=True)
+            "retention", await self._store.operations.tenants(), lambda tenant: self.run(tenant, only_if_due=True)
         )
         return sum((done for done in each if done), Counter[str]())
 

@@ -21,7 +21,6 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
-from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.store.audit import AuditLog
 from threadkeep.store.caps import Caps
@@ -58,36 +57,32 @@ WALKED = 20
 MAX_BYTES = 1024 * 1024
 
 
-class Store(Telling, ABC):
-    """Keeps conversations. Opened by `threadkeep.runtime.open_store`, closed by `close`."""
-
-    keyring: KeyRing
-    """The API keys of those who may come in."""
-    audit: AuditLog
-    """Who did what: see `threadkeep.store.audit`."""
-    files: FileTables | None = None
-    """The tables of attachments; none where a store keeps no files."""
-    unreached: Unreached
-    """Runs background work tenant by tenant, and knows the tenants for whom it fails."""
-    caps: Caps
-    """How much may be kept: whoever opens the store says so. `StorageFull` or `TooManyConversations` refuses what
-    people bring beyond it: `create`, `begin`, `import_entries`, an `append` without a lease, titles and metadata."""
+class Operations(ABC):
+    """What administrators of a tenant and operators of a store ask it."""
 
     @abstractmethod
-    async def close(self) -> None:
-        """Finish every accepted write, then release files and connections. A second call does nothing."""
+    async def tenants(self) -> tuple[str, ...]:
+        """Return every tenant that may have conversations, by name."""
 
     @abstractmethod
-    async def ping(self) -> None:
-        """Return if the store can be read and written, else raise the `StoreError` that a write would."""
+    async def users(self, tenant: str) -> tuple[str, ...]:
+        """Return the users of a tenant who have at least one conversation, by name."""
+
+    @abstractmethod
+    async def owner(self, tenant: str, conversation: str) -> Scope:
+        """Return whose a conversation of a tenant is; `ConversationNotFound` if there is none."""
+
+    @abstractmethod
+    async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
+        """Return how much a tenant, or one user or one conversation of it, has stored."""
 
     async def release(self) -> None:
         """Release what is cached of conversations; it is read again when needed."""
         return
 
-    def notify_channel(self) -> NotifyChannel | None:
-        """Return a new notify channel to the other processes on this store; None if the store has none."""
-        return None
+
+class Outages:
+    """What a store does in an outage of its database. This is one whose database cannot be away alone."""
 
     def outage(self) -> Outage | None:
         """Return the present outage of the database; None if there is none."""
@@ -104,6 +99,38 @@ class Store(Telling, ABC):
     async def reach(self, lease: Lease) -> None:
         """Return when the database knows of a turn, so that it may act on the world: at once, but for an outage."""
         return
+
+
+class Store(Telling, ABC):
+    """Keeps conversations. Opened by `threadkeep.runtime.open_store`, closed by `close`."""
+
+    keyring: KeyRing
+    """The API keys of those who may come in."""
+    audit: AuditLog
+    """Who did what: see `threadkeep.store.audit`."""
+    files: FileTables | None = None
+    """The tables of attachments; none where a store keeps no files."""
+    operations: Operations
+    """For administrators and operators."""
+    outages: Outages = Outages()
+    """What is kept on this instance's disk while the database is away."""
+    unreached: Unreached
+    """Runs background work tenant by tenant, and knows the tenants for whom it fails."""
+    caps: Caps
+    """How much may be kept: whoever opens the store says so. `StorageFull` or `TooManyConversations` refuses what
+    people bring beyond it: `create`, `begin`, `import_entries`, an `append` without a lease, titles and metadata."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Finish every accepted write, then release files and connections. A second call does nothing."""
+
+    @abstractmethod
+    async def ping(self) -> None:
+        """Return if the store can be read and written, else raise the `StoreError` that a write would."""
+
+    def notify_channel(self) -> NotifyChannel | None:
+        """Return a new notify channel to the other processes on this store; None if the store has none."""
+        return None
 
     # Conversations
 
@@ -130,11 +157,11 @@ class Store(Telling, ABC):
 
     @abstractmethod
     async def list(
-        self, scope: Scope, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
+        self, whose: Scope | str, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
     ) -> ConversationPage:
-        """Return the user's conversations that a filter lets through, the one with the newest entry first, from the
-        cursor `after` on. A filter looks at `paging.LOOKED_AT` of them for one page, and the next page goes on there.
-        """
+        """Return the conversations of a user, or of all users of the tenant with this name, that a filter lets through,
+        the one with the newest entry first, from the cursor `after` on, which is good for this list only. A filter
+        looks at `paging.LOOKED_AT` of them for one page, and the next page goes on there."""
 
     @abstractmethod
     async def update(
@@ -205,23 +232,16 @@ class Store(Telling, ABC):
         """Make an entry of a branch (or `ROOT`) the head, raise the version, record it as an entry."""
 
     @abstractmethod
-    async def tree(self, scope: Scope, conversation: str) -> Tree:
-        """Return the shape of the tree: branches, siblings, paths."""
-
-    @abstractmethod
     async def entry(self, scope: Scope, conversation: str, seq: int) -> Entry:
         """Return one entry, remark or not; `EntryNotFound` if there is none."""
 
     @abstractmethod
     async def newest(
-        self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None
+        self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None, before: int | None = None
     ) -> tuple[Entry, ...]:
-        """Return the newest entries of the branch that ends in `head` (none: the current one), oldest first, without
-        remarks; `EntryNotFound` if `head` is no entry of a branch."""
-
-    @abstractmethod
-    async def before(self, scope: Scope, conversation: str, seq: int, *, limit: int = 20) -> tuple[Entry, ...]:
-        """Return the entries of the branch that come before the entry `seq` of it, the newest of them, oldest first."""
+        """Return the newest entries of the branch that ends in `head` (none: the current one), or of those that come
+        before the entry `before` on its branch, oldest first and without remarks; `EntryNotFound` if that is no entry
+        of a branch."""
 
     @abstractmethod
     async def after(
@@ -352,33 +372,6 @@ class Store(Telling, ABC):
         hold the rarest and most of them, and their neighbours. A word is a list of its forms; one of them is enough.
         For each word the newest `text.search.RELATED` messages that hold it are considered, so that it costs the same
         in a long conversation; `text.search.relate` decides for every backend."""
-
-    @abstractmethod
-    async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
-        """Return how much a tenant, or one user or one conversation of it, has stored."""
-
-    # For administrators of a tenant
-
-    @abstractmethod
-    async def list_tenant(
-        self, tenant: str, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
-    ) -> ConversationPage:
-        """Return the conversations of all users of a tenant that a filter lets through, as `list` does; the cursor is
-        good for this tenant only."""
-
-    @abstractmethod
-    async def users(self, tenant: str) -> tuple[str, ...]:
-        """Return the users of a tenant who have at least one conversation, by name."""
-
-    @abstractmethod
-    async def owner(self, tenant: str, conversation: str) -> Scope:
-        """Return whose a conversation of a tenant is; `ConversationNotFound` if there is none."""
-
-    # For whoever keeps the store
-
-    @abstractmethod
-    async def tenants(self) -> tuple[str, ...]:
-        """Return every tenant that may have conversations, by name."""
 
 
 def characters(entry: Entry) -> int:

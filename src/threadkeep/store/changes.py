@@ -65,7 +65,7 @@ _WRITES: dict[str, Callable[..., Change | None]] = {
     "take": _of_take,
     "write": _of_write,
 }
-_READS = ("snapshot", "newest", "before", "after", "log")
+_READS = ("snapshot", "newest", "after", "log")
 
 
 class Telling:

@@ -235,7 +235,7 @@ async def backwards(
             yield entry
         if entries[0].parent is None:
             return
-        entries = await store.before(scope, conversation, entries[0].seq, limit=page)
+        entries = await store.newest(scope, conversation, before=entries[0].seq, limit=page)
 
 
 async def newest_messages(

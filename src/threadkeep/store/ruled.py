@@ -20,12 +20,12 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.tree import Run
+from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.errors import AlreadyExists, ConversationNotFound, ImportConflict, InvalidParent, LeaseLost, StoreBusy
 from threadkeep.store import import_rules
 from threadkeep.store.audit import Row, act_now
-from threadkeep.store.base import ROOT, WALKED, Store
+from threadkeep.store.base import ROOT, WALKED, Operations, Store
 from threadkeep.store.caps import Caps
 from threadkeep.store.checks import check_adopt, check_import
 from threadkeep.store.damage import Damage
@@ -55,7 +55,7 @@ IMPORT_ATTEMPTS = 10
 """How often others may write to a conversation while it is imported."""
 
 
-class RuledStore(Store):
+class RuledStore(Store, Operations):
     """Writes what the rules decide."""
 
     def __init__(self, clock: Clock, ids: IdSource, max_bytes: int) -> None:
@@ -63,6 +63,7 @@ class RuledStore(Store):
         self._ids = ids
         self._rules = Rules(clock, max_bytes)
         self.caps = Caps()
+        self.operations = self
         self.unreached = Unreached(self.ping, clock)
         self._damage = Damage(clock)
 
@@ -178,7 +179,7 @@ class RuledStore(Store):
 
     async def _besides(self, scope: Scope, conversation: str, last: int, added: Sequence[Entry]) -> dict[int, int]:
         """Return what first continued each parent from which new entries jump; refuse a parent that is on no branch."""
-        tree = await self.tree(scope, conversation)
+        tree = await self._tree(scope, conversation)
         on_branch, runs = {entry.seq for entry in added if entry.continues_branch}, {jump.first for jump in tree.jumps}
         newest, after, besides = tree.newest, {tree.newest: 0}, dict[int, int]()
         for entry in added:
@@ -231,6 +232,10 @@ class RuledStore(Store):
     # Lists and searches
 
     @abstractmethod
+    async def _tree(self, scope: Scope, conversation: str) -> Tree:
+        """Return the shape of the tree."""
+
+    @abstractmethod
     async def _list(self, asked: ListQuery) -> Listing:
         """Return the conversations that a list asks for."""
 
@@ -245,17 +250,9 @@ class RuledStore(Store):
         """Return the entries, the best first, that `text.search.relate` names given those that hold forms of words."""
 
     async def list(
-        self, scope: Scope, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
+        self, whose: Scope | str, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
     ) -> ConversationPage:
-        return await self._page(scope, where, limit, after)
-
-    async def list_tenant(
-        self, tenant: str, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
-    ) -> ConversationPage:
-        return await self._page(check_id(tenant), where, limit, after)
-
-    async def _page(self, whose: Scope | str, where: ListFilter, limit: int, after: str | None) -> ConversationPage:
-        place = activity_after(whose, after)
+        place = activity_after(whose if isinstance(whose, Scope) else check_id(whose), after)
         asked = ListQuery(whose, where, where.title_terms(), place, check_limit(limit) + 1)
         return list_page(asked, await self._list(asked))
 
@@ -278,7 +275,7 @@ class RuledStore(Store):
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, head: int, limit: int = 20
     ) -> tuple[Related, ...]:
         check_limit(limit)
-        tree = await self.tree(scope, check_id(conversation))
+        tree = await self._tree(scope, check_id(conversation))
         path = tree.path(min(head, tree.newest))
         found = await self._related(scope, conversation, query_forms(words), path, limit) if path else ()
         return tuple(related for related in found if isinstance(related.entry.body, Message))

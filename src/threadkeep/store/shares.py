@@ -60,7 +60,7 @@ async def find_share(store: Store, clock: Clock, token: str) -> tuple[Conversati
     """Return the link that a token belongs to, and its conversation; `ShareNotFound` whatever the reason."""
     tenant, conversation = place_of(token)
     try:
-        found = await _read(store, (await store.owner(tenant, conversation), conversation))
+        found = await _read(store, (await store.operations.owner(tenant, conversation), conversation))
     except ConversationNotFound:
         raise ShareNotFound from None
     return found, share_of(token, found.shares, clock())

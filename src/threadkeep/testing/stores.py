@@ -27,14 +27,19 @@ async def everything(store: Store, *scopes: Scope) -> list[Any]:
     """Return all that these users can see: two results are equal if, and only if, nothing was changed in between."""
     seen: list[Any] = []
     for scope in scopes:
-        seen.append(await store.statistics(scope.tenant, user=scope.user))
+        seen.append(await store.operations.statistics(scope.tenant, user=scope.user))
         after = None
         while True:
             page = await store.list(scope, limit=1000, after=after)
             for conversation in page.items:
                 place = (scope, conversation.id)
                 seen.append(
-                    (conversation, await store.tree(*place), await store.turns(*place), await whole_log(store, *place))
+                    (
+                        conversation,
+                        (await store.snapshot(*place)).tree,
+                        await store.turns(*place),
+                        await whole_log(store, *place),
+                    )
                 )
             after = page.next
             if after is None:

@@ -47,7 +47,7 @@ class Selection(NamedTuple):
 
 async def select(store: Store, selection: Selection) -> AsyncIterator[Conversation]:
     """Yield the conversations that are selected."""
-    tenants = await store.tenants() if selection.tenant is None else (selection.tenant,)
+    tenants = await store.operations.tenants() if selection.tenant is None else (selection.tenant,)
     for tenant in tenants:
         if selection.conversation is not None and selection.user is not None:
             yield await store.get(Scope(tenant=tenant, user=selection.user), selection.conversation)
@@ -95,7 +95,7 @@ async def _groups(
 
 async def _page(store: Store, tenant: str, user: str | None, after: str | None) -> ConversationPage:
     if user is None:
-        return await store.list_tenant(tenant, limit=LISTED, after=after)
+        return await store.list(tenant, limit=LISTED, after=after)
     return await store.list(Scope(tenant=tenant, user=user), limit=LISTED, after=after)
 
 

@@ -223,7 +223,7 @@ async def copy(
     importer, done = Importer(target, LOCAL, keep_users=True, keep_tenants=True, is_move=is_move), 0
     everyone = Selection(conversation=selection.conversation)
     if selection.conversation is None and selection.user is None:
-        for tenant in await source.tenants() if selection.tenant is None else (selection.tenant,):
+        for tenant in await source.operations.tenants() if selection.tenant is None else (selection.tenant,):
             if "keys" in records:
                 await _copy_keys(source, target, tenant, importer.report)
             if "audit" in records:
@@ -250,9 +250,9 @@ async def copy(
 
 async def has_data(store: Store, source: Store) -> bool:
     """Whether a store has anything that what comes from the source could change."""
-    if await store.tenants() or await store.keyring.all():
+    if await store.operations.tenants() or await store.keyring.all():
         return True
-    return any([await store.audit.read(tenant, Wanted(), limit=1) for tenant in await source.tenants()])
+    return any([await store.audit.read(tenant, Wanted(), limit=1) for tenant in await source.operations.tenants()])
 
 
 async def _copy_keys(source: Store, target: Store, tenant: str, report: Report) -> None:
@@ -274,7 +274,7 @@ async def _copy_acts(
     acts, and stay in force; what the target decided later stays as it is, and so do those `facts` of it.
     """
     keys = await source.keyring.all(tenant)
-    people = [f"{USER}{user}" for user in {*await source.users(tenant), *(key.scope.user for key in keys)}]
+    people = [f"{USER}{user}" for user in {*await source.operations.users(tenant), *(key.scope.user for key in keys)}]
     names: dict[Any, str] = {source.audit.alias(tenant, person): person for person in people}
     async for record in source.audit.walk(tenant, Wanted(after=0)):
         # A record of pruning belongs to its own chain; what it says is in force still is.

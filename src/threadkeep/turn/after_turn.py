@@ -115,7 +115,7 @@ async def _keep_summary(active: ActiveTurn) -> None:
         return
     earlier = await store.summary(lease.scope, lease.conversation, head=active.head)
     covered = 0 if earlier is None else earlier.parent or 0
-    lost = await store.before(lease.scope, lease.conversation, cut.first, limit=MOST_ENTRIES)
+    lost = await store.newest(lease.scope, lease.conversation, before=cut.first, limit=MOST_ENTRIES)
     lost = tuple(entry for entry in lost if entry.seq > covered)
     if not lost:
         return

@@ -105,7 +105,7 @@ def file_reader(deps: EngineDeps, scope: Scope) -> FileReader | None:
         try:
             data = await attachments.read(scope, part.file)
         except StoreError:
-            if deps.store.outage() is None:
+            if deps.store.outages.outage() is None:
                 raise
             raise FileNotFound from None  # the turn goes on in the spool, without the file
         if part.type == "image":

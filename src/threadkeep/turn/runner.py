@@ -147,7 +147,7 @@ class TurnRunner:
 
     def no_such_turn(self, scope: Scope, conversation: str, why: str | None = None) -> ThreadkeepError:
         """Return the error for a turn that is not open, or, in an outage, may be open without being known here."""
-        if self.deps.store.spool_state(scope, conversation).is_partial:
+        if self.deps.store.outages.spool_state(scope, conversation).is_partial:
             return StoreUnavailable("The database is away, and this turn is not known here: try again when it is back.")
         return TurnNotFound(why)
 

@@ -118,7 +118,7 @@ class Machine(RuleBasedStateMachine):
             here.title,
         )
         assert (conversation.entries, conversation.updated_at) == (len(here.entries), here.updated_at)
-        tree = self.stage.run(store.tree(here.scope, here.id))
+        tree = self.stage.run(store.snapshot(here.scope, here.id)).tree
         assert [branch.head for branch in tree.branches()] == here.heads()
         turns = self.stage.run(store.turns(here.scope, here.id))
         assert [(t.number, t.state, t.owner, t.fence, t.until) for t in turns] == [

@@ -28,7 +28,7 @@ class ReadingRules(Machine):
             return
         name = (here.scope, here.id)
         self.check(self.stage.run(store.newest(*name, limit=limit, head=place)), path[-limit:])
-        self.check(self.stage.run(store.before(*name, place, limit=limit)), path[:-1][-limit:])
+        self.check(self.stage.run(store.newest(*name, before=place, limit=limit)), path[:-1][-limit:])
         middle = path[head % len(path)]
         after = [entry for entry in path if entry.seq > middle.seq]
         self.check(self.stage.run(store.after(*name, middle.seq, limit=limit, head=place)), after[:limit])
@@ -71,14 +71,15 @@ class ReadingRules(Machine):
         assert {here.id: (here.version, here.entries, here.title) for here in listed} == {
             here.id: (here.version, len(here.entries), here.title) for here in mine
         }
-        everybodys = self.stage.run(store.list_tenant(scope.tenant, limit=1000)).items
+        everybodys = self.stage.run(store.list(scope.tenant, limit=1000)).items
         assert [(here.scope, here.id) for here in everybodys] == [
             (here.scope, here.id) for here in sorted(self.model, key=lambda here: here.updated_at, reverse=True)
         ]
-        assert self.stage.run(store.users(scope.tenant)) == tuple(sorted({here.scope.user for here in self.model}))
+        users = sorted({here.scope.user for here in self.model})
+        assert self.stage.run(store.operations.users(scope.tenant)) == tuple(users)
         expected = Statistics(
             conversations=len(mine),
             entries=sum(len(here.entries) for here in mine),
             bytes=sum(here.size() for here in mine),
         )
-        assert self.stage.run(store.statistics(scope.tenant, user=scope.user)) == expected
+        assert self.stage.run(store.operations.statistics(scope.tenant, user=scope.user)) == expected

@@ -137,7 +137,7 @@ async def test_files_count_as_long_as_a_conversation_uses_them(store: Store, clo
         await store.append(ADA, name, Append(bodies=(message,)))
         clock.advance(3600)
     await _aged(store, clock, "a3")
-    text = (await store.statistics("acme", user="ada")).bytes
+    text = (await store.operations.statistics("acme", user="ada")).bytes
     for _ in range(2):
         await runner(user_bytes=text + 150, abandoned_after="forever").run("acme")
         assert set(await _left(store)) == {"a2", "a3"}

@@ -82,10 +82,8 @@ CALLS: dict[str, Call] = {
         ),
     ),
     "choose_head": lambda store, lease: store.choose_head(ADA, ID, 0),
-    "tree": lambda store, lease: store.tree(ADA, ID),
     "entry": lambda store, lease: store.entry(ADA, ID, 1),
     "newest": lambda store, lease: store.newest(ADA, ID),
-    "before": lambda store, lease: store.before(ADA, ID, 1),
     "after": lambda store, lease: store.after(ADA, ID, 0),
     "count": lambda store, lease: store.count(ADA, ID),
     "log": lambda store, lease: store.log(ADA, ID, Cursor()),
@@ -103,11 +101,6 @@ CALLS: dict[str, Call] = {
     "write": lambda store, lease: store.write(lease, "answer", 0, "Well"),
     "search": lambda store, lease: store.search(ADA, "Hello"),
     "related": lambda store, lease: store.related(ADA, ID, [["hello"]], head=1),
-    "statistics": lambda store, lease: store.statistics(ADA.tenant),
-    "list_tenant": lambda store, lease: store.list_tenant(ADA.tenant),
-    "users": lambda store, lease: store.users(ADA.tenant),
-    "owner": lambda store, lease: store.owner(ADA.tenant, ID),
-    "tenants": lambda store, lease: store.tenants(),
     "close": lambda store, lease: store.close(),
 }
 

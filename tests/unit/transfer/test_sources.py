@@ -86,7 +86,7 @@ async def test_branches_times_and_the_head_are_kept(tmp_path: Path) -> None:
     ]
     found = await store.get(HERE, name)
     assert (found.title, found.head, found.created_at.timestamp()) == ("Trip", 3, 1700000000.5)
-    assert (await store.tree(HERE, name)).siblings(3, 1) == (2, 3)
+    assert ((await store.snapshot(HERE, name)).tree).siblings(3, 1) == (2, 3)
     assert (await store.entry(HERE, name, 2)).created_at.timestamp() == 1700000002.0
 
 
@@ -116,7 +116,7 @@ async def test_a_langgraph_thread_is_a_tree_of_all_its_checkpoints(tmp_path: Pat
     store = await open_store("memory:")
     (tmp_path / "file").write_bytes(FOREIGN["langgraph"](tmp_path / "made.db"))
     await _import(store, tmp_path / "file")
-    tree = await store.tree(HERE, "thread-1")
+    tree = (await store.snapshot(HERE, "thread-1")).tree
     assert len(tree.branches()) == 2
     newest = await store.newest(HERE, "thread-1")
     assert [entry.body.content for entry in newest if isinstance(entry.body, Message)] == ["hello", "Or here."]
@@ -145,7 +145,7 @@ async def test_files_of_other_programs_are_read_as_they_were_written(
     assert (report.problems, report.added) == ([], 1)
     newest = await store.newest(HERE, name)
     assert [entry.body.content for entry in newest if isinstance(entry.body, Message)] == said
-    assert len((await store.tree(HERE, name)).branches()) == branches
+    assert len(((await store.snapshot(HERE, name)).tree).branches()) == branches
 
 
 @pytest.mark.asyncio

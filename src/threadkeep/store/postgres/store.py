@@ -192,7 +192,7 @@ class PostgresStore(RuledStore):
         page.check()
         head = page.head
         if head is None and page.around is not None:
-            head = (await self.tree(scope, conversation)).branch_with(page.around)
+            head = (await self._tree(scope, conversation)).branch_with(page.around)
         asked = (optional(head), optional(page.before), optional(page.around), page.messages)
         place = await self._db.place(scope, conversation)
         row = await self._db.ask("snapshot", *place, *asked, MOST_ENTRIES, MOST_CHARACTERS, REMARKS)
@@ -212,7 +212,7 @@ class PostgresStore(RuledStore):
 
     # The log and its tree
 
-    async def tree(self, scope: Scope, conversation: str) -> Tree:
+    async def _tree(self, scope: Scope, conversation: str) -> Tree:
         row = await self._db.ask("tree", *await self._db.place(scope, conversation))
         return to_tree(row["head"], row["newest"], row["jumps"])
 
@@ -221,12 +221,10 @@ class PostgresStore(RuledStore):
         return entry
 
     async def newest(
-        self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None
+        self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None, before: int | None = None
     ) -> tuple[Entry, ...]:
-        return (await self._entries("newest", scope, conversation, optional(head), None, check_limit(limit)))[::-1]
-
-    async def before(self, scope: Scope, conversation: str, seq: int, *, limit: int = 20) -> tuple[Entry, ...]:
-        return (await self._entries("newest", scope, conversation, None, number(seq), check_limit(limit)))[::-1]
+        asked = (optional(head), optional(before), check_limit(limit))
+        return (await self._entries("newest", scope, conversation, *asked))[::-1]
 
     async def after(
         self, scope: Scope, conversation: str, seq: int, *, limit: int = 20, head: int | None = None

@@ -54,7 +54,9 @@ class KeptConversations:
         """Take up what an earlier process has left."""
         for copy in await self._spool.copies():
             scope = copy.scope
-            copy.bytes = (await self._spool.statistics(scope.tenant, user=scope.user, conversation=copy.id)).bytes
+            copy.bytes = (
+                await self._spool.operations.statistics(scope.tenant, user=scope.user, conversation=copy.id)
+            ).bytes
             self.gone.update(turn.owner for turn in await self._spool.turns(*copy.place))
             self.copies[copy.place] = copy
 

@@ -20,7 +20,7 @@ from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
 from threadkeep.store import values
-from threadkeep.store.base import Store
+from threadkeep.store.base import Operations, Outages, Store
 from threadkeep.store.caps import Caps
 from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.ruled import RuledStore
@@ -56,7 +56,7 @@ def _of_all(verb: VerbT) -> VerbT:
     return cast(VerbT, ask)
 
 
-class SpoolingStore(Store):
+class SpoolingStore(Store, Operations, Outages):
     """Passes everything on to the `database`, and in an outage to the `spool`; `kept` are the conversations there."""
 
     def __init__(
@@ -73,6 +73,7 @@ class SpoolingStore(Store):
         self.audit = database.audit
         self.files = database.files and cast(Any, Remembering(database.files, self._watch.ask))
         self.unreached, self.caps = database.unreached, database.caps
+        self.operations = self.outages = self
         spool.caps = Caps(queued_turns=database.caps.queued_turns)
 
     async def take_up(self, away: errors.StoreError | None) -> None:
@@ -266,13 +267,15 @@ class SpoolingStore(Store):
         return created
 
     async def list(
-        self, scope: Scope, where: values.ListFilter = values.EVERY, *, limit: int = 20, after: str | None = None
+        self, whose: Scope | str, where: values.ListFilter = values.EVERY, *, limit: int = 20, after: str | None = None
     ) -> values.ConversationPage:
         try:
-            return await self._watch.ask(self.database.list, scope, where, limit=limit, after=after)
+            return await self._watch.ask(self.database.list, whose, where, limit=limit, after=after)
         except OUTAGES:
-            page = await self.spool.list(scope, where, limit=limit)
-        known = (each.listed() for each in self._memory.conversations(scope) if where.accepts(each))
+            if isinstance(whose, str):
+                raise
+            page = await self.spool.list(whose, where, limit=limit)
+        known = (each.listed() for each in self._memory.conversations(whose) if where.accepts(each))
         here = {item.id: item.model_copy(update={"incomplete": True}) for item in (*known, *page.items)}
         newest = sorted(here.values(), key=lambda item: item.updated_at, reverse=True)
         return values.ConversationPage(items=tuple(newest[:limit]))
@@ -299,10 +302,8 @@ class SpoolingStore(Store):
 
     get = _of_one(Store.get)
     snapshot = _of_one(Store.snapshot)
-    tree = _of_one(Store.tree)
     entry = _of_one(Store.entry)
     newest = _of_one(Store.newest)
-    before = _of_one(Store.before)
     after = _of_one(Store.after)
     count = _of_one(Store.count)
     log = _of_one(Store.log)
@@ -320,11 +321,10 @@ class SpoolingStore(Store):
     restore = _of_all(Store.restore)
     import_entries = _of_all(Store.import_entries)
     adopt = _of_all(Store.adopt)
-    statistics = _of_all(Store.statistics)
-    list_tenant = _of_all(Store.list_tenant)
-    users = _of_all(Store.users)
-    owner = _of_all(Store.owner)
-    tenants = _of_all(Store.tenants)
+    statistics = _of_all(Operations.statistics)
+    users = _of_all(Operations.users)
+    owner = _of_all(Operations.owner)
+    tenants = _of_all(Operations.tenants)
 
 
 def _place(args: Sequence[Any]) -> tuple[Scope, str, int]:

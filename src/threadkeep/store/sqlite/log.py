@@ -263,9 +263,9 @@ class SqliteLog:
         self._check_chain(ROOT if len(entries) < limit else entries[0].parent or ROOT, entries, head)
         return tuple(entries)
 
-    def before(self, seq: int, limit: int) -> tuple[Entry, ...]:
-        """Return the entries of a branch that come before `seq`, the newest of them, oldest first."""
-        return self.newest(self.entry(self.head(seq)).parent or ROOT, limit)
+    def last(self, head: int | None, before: int | None) -> int:
+        """Return the end of the branch that ends in `head`, or of what comes before an entry on its branch."""
+        return self.head(head) if before is None else self.entry(self.head(before)).parent or ROOT
 
     def after(self, seq: int, head: int, limit: int) -> tuple[Entry, ...]:
         """Return what follows `seq` on the branch that ends in `head`, oldest first."""
@@ -321,8 +321,7 @@ class SqliteLog:
 
     def _page(self, page: Page, end: int) -> tuple[Entry, ...]:
         if page.around is None:
-            last = end if page.before is None else self.entry(self.head(page.before)).parent or ROOT
-            return page_of(self._backwards(last), page.messages)
+            return page_of(self._backwards(self.last(end or None, page.before)), page.messages)
         older = self.newest(self.head(page.around), page.messages - page.messages // 2)
         return older + self.after(page.around, end, page.messages // 2)
 

@@ -167,21 +167,17 @@ class SqliteStore(RuledStore):
     async def snapshot(self, scope: Scope, conversation: str, page: Page = NO_ENTRIES) -> Snapshot:
         return await self._read(scope, conversation, lambda log: log.snapshot(page))
 
-    async def tree(self, scope: Scope, conversation: str) -> Tree:
+    async def _tree(self, scope: Scope, conversation: str) -> Tree:
         return await self._read(scope, conversation, lambda log: log.tree)
 
     async def entry(self, scope: Scope, conversation: str, seq: int) -> Entry:
         return await self._read(scope, conversation, lambda log: log.entry(seq))
 
     async def newest(
-        self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None
+        self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None, before: int | None = None
     ) -> tuple[Entry, ...]:
         check_limit(limit)
-        return await self._read(scope, conversation, lambda log: log.newest(log.head(head), limit))
-
-    async def before(self, scope: Scope, conversation: str, seq: int, *, limit: int = 20) -> tuple[Entry, ...]:
-        check_limit(limit)
-        return await self._read(scope, conversation, lambda log: log.before(seq, limit))
+        return await self._read(scope, conversation, lambda log: log.newest(log.last(head, before), limit))
 
     async def after(
         self, scope: Scope, conversation: str, seq: int, *, limit: int = 20, head: int | None = None

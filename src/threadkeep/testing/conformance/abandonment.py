@@ -84,7 +84,7 @@ class TestAbandonment:
         changed = await store.update(ADA, name, ABANDONED, at=last)
         assert (changed.updated_at, (await store.entry(ADA, name, 2)).created_at) == (last, last)
         assert [item.id for item in (await store.list(ADA)).items] == [other, name]
-        assert [item.updated_at for item in (await store.list_tenant("acme")).items] == [clock.now, last]
+        assert [item.updated_at for item in (await store.list("acme")).items] == [clock.now, last]
 
     async def test_what_was_decided_by_an_older_log_is_refused(self, store: Store, open_another: OpenAnother) -> None:
         other, name = await open_another(), await new(store, ADA, "hello")
@@ -120,8 +120,10 @@ class TestAbandonment:
         name = await new(store, ADA, "12345", "é")
         await new(store, ADA, "more")
         await new(store, BOB, "x", name="bobs")
-        assert await store.statistics("acme", conversation=name) == Statistics(conversations=1, entries=2, bytes=7)
-        assert (await store.statistics("acme", user="ada", conversation=name)).bytes == 7
+        assert await store.operations.statistics("acme", conversation=name) == Statistics(
+            conversations=1, entries=2, bytes=7
+        )
+        assert (await store.operations.statistics("acme", user="ada", conversation=name)).bytes == 7
         for elsewhere in ({"user": "ada", "conversation": "bobs"}, {"conversation": "missing"}):
-            assert await store.statistics("acme", **elsewhere) == Statistics()
-        assert await store.statistics("umbrella", conversation=name) == Statistics()
+            assert await store.operations.statistics("acme", **elsewhere) == Statistics()
+        assert await store.operations.statistics("umbrella", conversation=name) == Statistics()

@@ -66,7 +66,7 @@ class TestAudit:
         assert await _actions(store, "other") == ["key.revoked"]
         assert await store.audit.read("nobody") == ()
         assert await store.audit.head("nobody") == START
-        assert {"acme", "other"} <= set(await store.tenants())
+        assert {"acme", "other"} <= set(await store.operations.tenants())
         with pytest.raises(InvalidId):
             await store.audit.append("../acme", _act())
 

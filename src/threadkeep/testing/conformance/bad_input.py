@@ -58,9 +58,9 @@ BY_ID: tuple[Callable[[Store, str], Awaitable[object]], ...] = (
 
 LIMITED: tuple[Callable[[Store, str, int], Awaitable[object]], ...] = (
     lambda store, name, limit: store.list(ADA, limit=limit),
-    lambda store, name, limit: store.list_tenant("acme", limit=limit),
+    lambda store, name, limit: store.list("acme", limit=limit),
     lambda store, name, limit: store.newest(ADA, name, limit=limit),
-    lambda store, name, limit: store.before(ADA, name, 1, limit=limit),
+    lambda store, name, limit: store.newest(ADA, name, before=1, limit=limit),
     lambda store, name, limit: store.after(ADA, name, 1, limit=limit),
     lambda store, name, limit: store.log(ADA, name, Cursor(), limit=limit),
     lambda store, name, limit: store.expired(MINUTE, limit=limit),

@@ -43,30 +43,30 @@ class TestBranches:
         assert texts_of(await store.newest(ADA, name, head=6)) == ["1", "2", "5", "6"]
 
     async def test_all_branches_are_listed_with_the_place_where_they_parted(self, store: Store) -> None:
-        tree = await store.tree(ADA, await _branched(store))
+        tree = (await store.snapshot(ADA, await _branched(store))).tree
         assert tree.branches() == (Branch(head=4), Branch(head=6, fork=2), Branch(head=7, is_current=True))
 
     async def test_siblings_are_listed_in_order(self, store: Store) -> None:
         name = await _branched(store)
         await say(store, name, "8", parent=2)
-        tree = await store.tree(ADA, name)
+        tree = (await store.snapshot(ADA, name)).tree
         assert tree.siblings(5, 2) == tree.siblings(8, 2) == (3, 5, 8)
         assert tree.siblings(2, 1) == (2,)
         assert tree.siblings(7, ROOT) == (1, 7)
 
     async def test_a_conversation_without_entries_has_no_branches(self, store: Store) -> None:
         name = await new(store)
-        assert (await store.tree(ADA, name)).branches() == ()
+        assert ((await store.snapshot(ADA, name)).tree).branches() == ()
         assert await store.newest(ADA, name) == ()
         assert [entry async for entry in walk(store, ADA, name)] == []
 
     async def test_a_branch_copies_nothing(self, store: Store) -> None:
         name = await new(store, ADA, *(f"message number {number}" for number in range(200)))
-        before = await store.statistics(ADA.tenant)
+        before = await store.operations.statistics(ADA.tenant)
         await say(store, name, "x", parent=100)
-        after = await store.statistics(ADA.tenant)
+        after = await store.operations.statistics(ADA.tenant)
         assert (after.entries - before.entries, after.bytes - before.bytes) == (1, 1)
-        assert len((await store.tree(ADA, name)).jumps) == 1
+        assert len(((await store.snapshot(ADA, name)).tree).jumps) == 1
 
     async def test_choosing_a_head_is_an_entry_and_the_next_message_continues_it(self, store: Store) -> None:
         name = await _branched(store)
@@ -76,14 +76,14 @@ class TestBranches:
         entry = await store.entry(ADA, name, 8)
         assert (entry.parent, entry.body) == (4, HeadChoice())
         assert (await say(store, name, "9"))[0].parent == 4
-        tree = await store.tree(ADA, name)
+        tree = (await store.snapshot(ADA, name)).tree
         assert [branch.head for branch in tree.branches()] == [6, 7, 9]
         assert texts_of(await store.newest(ADA, name)) == ["1", "2", "3", "4", "9"]
 
     async def test_an_inner_entry_can_be_the_head(self, store: Store) -> None:
         name = await _branched(store)
         await store.choose_head(ADA, name, 3)
-        branches = (await store.tree(ADA, name)).branches()
+        branches = ((await store.snapshot(ADA, name)).tree).branches()
         assert [(branch.head, branch.is_current) for branch in branches] == [
             (3, True),
             (4, False),
@@ -92,7 +92,7 @@ class TestBranches:
         ]
         assert texts_of(await store.newest(ADA, name)) == ["1", "2", "3"]
         assert (await say(store, name, "10"))[0].parent == 3
-        assert (await store.tree(ADA, name)).siblings(4, 3) == (4, 9)
+        assert ((await store.snapshot(ADA, name)).tree).siblings(4, 3) == (4, 9)
 
     async def test_the_root_can_be_the_head(self, store: Store) -> None:
         name = await _branched(store)
@@ -101,7 +101,7 @@ class TestBranches:
         assert (await store.entry(ADA, name, 8)).parent is None
         assert await store.newest(ADA, name) == ()
         assert (await say(store, name, "9"))[0].parent is None
-        assert (await store.tree(ADA, name)).siblings(9, ROOT) == (1, 7, 9)
+        assert ((await store.snapshot(ADA, name)).tree).siblings(9, ROOT) == (1, 7, 9)
 
     async def test_a_head_that_is_no_entry_of_a_branch_is_not_found(self, store: Store) -> None:
         name = await _branched(store)
@@ -135,7 +135,7 @@ class TestBranches:
         name = await new(store, ADA, "1")
         await store.append(ADA, name, Append(bodies=(Summary(content="remark"),)))
         await say(store, name, "3")
-        tree = await store.tree(ADA, name)
+        tree = (await store.snapshot(ADA, name)).tree
         assert tree.branches() == (Branch(head=3, is_current=True),)
         assert (await store.entry(ADA, name, 3)).parent == 1
         assert tree.siblings(3, 1) == (3,)
@@ -144,7 +144,7 @@ class TestBranches:
         name = await new(store, ADA, "1")
         await store.append(ADA, name, Append(bodies=(Summary(content="remark"), asked("3"))))
         await say(store, name, "4", parent=1)
-        tree = await store.tree(ADA, name)
+        tree = (await store.snapshot(ADA, name)).tree
         assert tree.siblings(4, 1) == (3, 4)
         assert [branch.head for branch in tree.branches()] == [3, 4]
 
@@ -157,6 +157,6 @@ class TestBranches:
             while path[-1] > 1:
                 path.append(path[-1] // 2)
             assert texts_of(await store.newest(ADA, name, head=head)) == [str(number) for number in reversed(path)]
-        tree = await store.tree(ADA, name)
+        tree = (await store.snapshot(ADA, name)).tree
         assert [branch.head for branch in tree.branches()] == list(range(21, 41))
         assert tree.siblings(20, 10) == (20, 21)

@@ -50,7 +50,7 @@ class TestCaps:
         imported = Import(new=NewConversation(id="other"), created_at=clock.now, entries=(entry,))
         with pytest.raises(StorageFull):
             await store.import_entries(ADA, imported)
-        assert (await store.statistics("acme")).bytes <= 400
+        assert (await store.operations.statistics("acme")).bytes <= 400
         await say(store, name, "what fits")
         await say(store, await new(store, BOB), "x" * 400, scope=BOB)
 
@@ -64,7 +64,7 @@ class TestCaps:
         handles = (store, other) * 4
         outcomes = await _outcomes(handle.append(ADA, name, said) for handle, name in zip(handles, names, strict=True))
         assert sorted(map(str, outcomes)) == sorted(map(str, [None] * 5 + [StorageFull] * 3))
-        assert (await store.statistics("acme", user="ada")).bytes == 2500
+        assert (await store.operations.statistics("acme", user="ada")).bytes == 2500
         await other.close()
 
     async def test_of_many_who_create_at_once_as_many_are_taken_as_may_be(
@@ -75,7 +75,7 @@ class TestCaps:
         outcomes = await _outcomes(handle.create(ADA, NewConversation()) for handle in (store, other) * 6)
         assert outcomes.count(None) == 5
         assert outcomes.count(TooManyConversations) == 7
-        assert (await store.statistics("acme")).conversations == 5
+        assert (await store.operations.statistics("acme")).conversations == 5
         await other.close()
 
     async def test_what_was_acknowledged_elsewhere_is_taken_whatever_the_caps(self, store: Store) -> None:

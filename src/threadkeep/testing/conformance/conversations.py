@@ -178,7 +178,7 @@ class TestConversations:
         whole = (await store.create(ADA, large)).conversation
         await store.update(ADA, whole.id, Update(metadata={"n": 1}))
         (listed,) = (await store.list(ADA)).items
-        (of_all,) = (await store.list_tenant(ADA.tenant)).items
+        (of_all,) = (await store.list(ADA.tenant)).items
         assert (listed.system, listed.metadata) == (of_all.system, of_all.metadata) == (None, {})
         found = await store.get(ADA, whole.id)
         assert (found.system, found.metadata) == (large.system, {"n": 1})

@@ -47,7 +47,7 @@ async def _grown(store: Store, name: str) -> str:
 async def _seen(store: Store) -> list[object]:
     """Return all that can be seen of Ada's conversations."""
     found = [(hit.conversation, hit.seq) for hit in (await store.search(ADA, "words")).items]
-    return [await everything(store, ADA), sorted(found), await store.list_tenant("acme"), await store.users("acme")]
+    return [await everything(store, ADA), sorted(found), await store.list("acme"), await store.operations.users("acme")]
 
 
 @pytest.mark.asyncio
@@ -59,11 +59,11 @@ class TestDeletion:
         async with refused(store, ConversationNotFound):
             await store.get(ADA, name)
         assert (await store.list(ADA)).items == ()
-        assert (await store.list_tenant("acme")).items == ()
-        assert await store.users("acme") == ()
+        assert (await store.list("acme")).items == ()
+        assert await store.operations.users("acme") == ()
         assert (await store.search(ADA, "words")).items == ()
         assert await store.expired(MINUTE) == ()
-        assert (await store.statistics(ADA.tenant)).conversations == 0
+        assert (await store.operations.statistics(ADA.tenant)).conversations == 0
         async with refused(store, ConversationNotFound):
             await store.delete(ADA, name)
 
@@ -287,11 +287,11 @@ class TestDeletion:
             assert [item.id for item in (await other.list(ADA)).items] == [name]
             await store.delete(ADA, name)
             assert await each.purge(NO_TIME) == 1
-            assert await store.users("acme") == ()
+            assert await store.operations.users("acme") == ()
             again = await new(other, ADA, "hello again")
             for one in (store, other):
                 assert [item.id for item in (await one.list(ADA)).items] == [again]
-                assert await one.users("acme") == ("ada",)
+                assert await one.operations.users("acme") == ("ada",)
             await other.delete(ADA, again)
             assert await other.purge(NO_TIME, owner=ADA) == 1
         await other.close()
@@ -306,7 +306,7 @@ class TestDeletion:
         assert [hit.conversation for hit in (await store.search(ADA, "words")).items] == [kept]
         await say(store, kept, "other words")
         assert len((await store.search(ADA, "words")).items) == 2
-        assert (await store.statistics("acme")).entries == 2
+        assert (await store.operations.statistics("acme")).entries == 2
 
     async def test_what_is_restored_while_others_purge_is_whole_or_gone(
         self, store: Store, open_another: OpenAnother, clock: FakeClock

@@ -21,7 +21,7 @@ class TestHandles:
         lease = await running(store, name)
         await store.write(lease, "m1", 0, "half an ")
         before = await everything(store, ADA)
-        await store.release()
+        await store.operations.release()
         assert await everything(store, ADA) == before
         await store.write(lease, "m1", 8, "answer")
         await settle(store, lease, answered("half an answer").model_copy(update={"id": "m1"}))

@@ -84,7 +84,7 @@ class TestImports:
     @pytest.mark.parametrize("step", [100, 1, 3])
     async def test_everything_is_as_it_was_elsewhere(self, store: Store, clock: FakeClock, step: int) -> None:
         conversation, entries = await _eventful(store, clock)
-        tree = await store.tree(ADA, conversation.id)
+        tree = (await store.snapshot(ADA, conversation.id)).tree
         states = [await store.state(ADA, conversation.id, at=at) for at in (3, 5, conversation.head)]
         await store.delete(ADA, conversation.id)
         clock.advance(seconds=1000)
@@ -97,7 +97,7 @@ class TestImports:
         assert added == len(entries)
         assert await store.get(ADA, conversation.id) == conversation
         assert (await whole_log(store, ADA, conversation.id))[0] == entries
-        assert await store.tree(ADA, conversation.id) == tree
+        assert (await store.snapshot(ADA, conversation.id)).tree == tree
         assert [await store.state(ADA, conversation.id, at=at) for at in (3, 5, conversation.head)] == states
         assert [hit.seq for hit in (await store.search(ADA, "beginning")).items] != []
 
@@ -284,9 +284,9 @@ class TestAdoption:
         await store.adopt(
             ADA, name, await _adopt(store, clock, name, (asked("beside"), 2, -1), (answered("so"), -1, -1))
         )
-        assert [branch.head for branch in (await store.tree(ADA, name)).branches()] == [3, 6]
+        assert [branch.head for branch in ((await store.snapshot(ADA, name)).tree).branches()] == [3, 6]
         await settle(store, lease, answered("still mine"))
-        assert [branch.fork for branch in (await store.tree(ADA, name)).branches()] == [None, 2]
+        assert [branch.fork for branch in ((await store.snapshot(ADA, name)).tree).branches()] == [None, 2]
 
     async def test_a_repeated_key_adopts_nothing_again(self, store: Store, clock: FakeClock) -> None:
         name = await new(store, ADA, "1")
@@ -329,7 +329,7 @@ class TestAdoption:
             await store.adopt(ADA, name, await _adopt(store, clock, name, (answered("whole"), 1, 1), (_ENDS, -1, 1)))
         await settle(store, lease, answered("half and half").model_copy(update={"id": "m"}))
         await store.adopt(ADA, name, await _adopt(store, clock, name, (answered("whole"), 1, 1), (_ENDS, -1, 1)))
-        assert (await store.tree(ADA, name)).siblings(3, 1) == (3, 5)
+        assert ((await store.snapshot(ADA, name)).tree).siblings(3, 1) == (3, 5)
 
     async def test_a_message_that_was_finished_elsewhere_is_not_being_written_any_more(
         self, store: Store, clock: FakeClock

@@ -36,7 +36,7 @@ async def _names(store: Store, **filters: Any) -> list[str]:
     """Return the ids of Ada's conversations in the order of the list, read two at a time. In the list of the tenant
     they stand in the same order."""
     names = [conversation.id for conversation in await _listed(store.list, ADA, ListFilter(**filters))]
-    of_all = await _listed(store.list_tenant, ADA.tenant, ListFilter(**filters))
+    of_all = await _listed(store.list, ADA.tenant, ListFilter(**filters))
     assert [conversation.id for conversation in of_all if conversation.scope == ADA] == names
     return names
 

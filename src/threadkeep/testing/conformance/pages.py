@@ -32,11 +32,11 @@ class TestPages:
 
     async def test_a_page_before_an_entry_ends_just_before_it(self, store: Store) -> None:
         name = await _with_remarks(store)
-        assert texts_of(await store.before(ADA, name, 9)) == ["1", "2", "4", "8"]
-        assert texts_of(await store.before(ADA, name, 9, limit=2)) == ["4", "8"]
-        assert texts_of(await store.before(ADA, name, 6, limit=2)) == ["2", "5"]
-        assert texts_of(await store.before(ADA, name, 4, limit=1)) == ["2"]
-        assert await store.before(ADA, name, 1) == ()
+        assert texts_of(await store.newest(ADA, name, before=9)) == ["1", "2", "4", "8"]
+        assert texts_of(await store.newest(ADA, name, before=9, limit=2)) == ["4", "8"]
+        assert texts_of(await store.newest(ADA, name, before=6, limit=2)) == ["2", "5"]
+        assert texts_of(await store.newest(ADA, name, before=4, limit=1)) == ["2"]
+        assert await store.newest(ADA, name, before=1) == ()
 
     async def test_a_page_after_an_entry_begins_just_after_it(self, store: Store) -> None:
         name = await _with_remarks(store)
@@ -57,7 +57,7 @@ class TestPages:
         name = await _with_remarks(store)
         for seq in (3, 7, 10, -1, 2**63, 2**70):
             async with refused(store, EntryNotFound):
-                await store.before(ADA, name, seq)
+                await store.newest(ADA, name, before=seq)
 
     async def test_an_empty_branch_has_nothing_after_the_root(self, store: Store) -> None:
         name = await new(store)
@@ -71,7 +71,7 @@ class TestPages:
         whole = await store.newest(ADA, name, limit=1000)
         assert texts_of(whole) == [str(number) for number in range(60)]
         backwards = list(await store.newest(ADA, name, limit=7))
-        while page := await store.before(ADA, name, backwards[0].seq, limit=7):
+        while page := await store.newest(ADA, name, before=backwards[0].seq, limit=7):
             backwards[:0] = page
         assert tuple(backwards) == whole
         forwards = list(await store.after(ADA, name, ROOT, limit=7))

@@ -103,7 +103,7 @@ class TestShares:
         async def names(shared: bool) -> set[str]:
             page = await store.list(ADA, ListFilter(shared=shared))
             assert [item.shares for item in page.items] == [()] * len(page.items)
-            tenant = await store.list_tenant(ADA.tenant, ListFilter(shared=shared))
+            tenant = await store.list(ADA.tenant, ListFilter(shared=shared))
             assert {item.id for item in tenant.items} == {item.id for item in page.items}
             return {item.id for item in page.items}
 

@@ -78,7 +78,7 @@ class TestTurns:
         assert begun.lease is not None
         await settle(store, begun.lease, answered("second answer"))
         assert texts_of(await store.newest(ADA, name)) == ["question", "second answer"]
-        assert (await store.tree(ADA, name)).siblings(4, 1) == (2, 4)
+        assert ((await store.snapshot(ADA, name)).tree).siblings(4, 1) == (2, 4)
 
     async def test_a_turn_at_no_entry_of_a_branch_is_refused(self, store: Store) -> None:
         name = await new(store, ADA, "1")

@@ -170,7 +170,7 @@ async def test_new_messages_continue_the_head_behind_entries_that_a_view_does_no
     call = Message(role=Role.ASSISTANT, content="two", tool_calls=(ToolCall(id="call-1", name="n"),))
     store = await _store(asked("one"), call, returned("42"))
     assert await _changed(store, "one", "two", "three") == ["one", "two", "42", "three"]
-    assert (await store.tree(LOCAL, "c")).jumps == ()
+    assert ((await store.snapshot(LOCAL, "c")).tree).jumps == ()
 
 
 async def test_messages_that_are_taken_in_keep_their_times() -> None:

@@ -43,7 +43,7 @@ async def test_a_list_shows_the_newest_activity_first_page_by_page(store: Sqlite
         whole = await store.list(ADA)
         first = await store.list(ADA, limit=1)
         rest = await store.list(ADA, limit=2, after=first.next)
-        tenant = await store.list_tenant(ADA.tenant)
+        tenant = await store.list(ADA.tenant)
     assert [found.id for found in whole.items] == ["first", "third", "second"]
     assert (*first.items, *rest.items) == whole.items
     assert rest.next is None
@@ -62,7 +62,7 @@ async def test_a_search_finds_what_is_not_indexed_yet(store: SqliteStore) -> Non
 
 async def test_what_is_stored_is_counted_at_once(store: SqliteStore) -> None:
     async with asyncio.timeout(5):
-        found = await store.statistics(ADA.tenant, user=ADA.user)
+        found = await store.operations.statistics(ADA.tenant, user=ADA.user)
     assert (found.conversations, found.entries) == (3, 4)
     assert found.bytes == len("first otterssecond ottersthird otterslate otters and seals")
 

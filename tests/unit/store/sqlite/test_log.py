@@ -36,7 +36,7 @@ async def test_what_lies_between_two_entries_is_not_read(store: SqliteStore) -> 
 async def test_pages_continue_each_other(store: SqliteStore) -> None:
     name = await new(store, ADA, *"12345")
     assert [entry.seq for entry in await store.newest(ADA, name, limit=2)] == [4, 5]
-    assert [entry.seq for entry in await store.before(ADA, name, 4, limit=2)] == [2, 3]
+    assert [entry.seq for entry in await store.newest(ADA, name, before=4, limit=2)] == [2, 3]
     assert [entry.seq for entry in await store.after(ADA, name, 3)] == [4, 5]
     with pytest.raises(EntryNotFound):
         await store.after(ADA, name, 9)
