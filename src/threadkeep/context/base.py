@@ -5,7 +5,7 @@ recalled entries, passages) is read by `turn/steps/gather_context.py`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -105,16 +105,12 @@ class Material:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a model call gets, and the trace that tells how it came about.
-
-    `written` has a place for each message where a provider's form of it may be kept for the next call (`llm/base.py`).
-    """
+    """What a model call gets, and the trace that tells how it came about."""
 
     messages: tuple[Message, ...]
     cut: Cut
     tokens: int
     trace: tuple[dict[str, Any], ...] = ()
-    written: tuple[dict[str, bytes], ...] = field(default=(), compare=False)
 
 
 def cut_in(trace: Iterable[Mapping[str, Any]]) -> Cut | None:

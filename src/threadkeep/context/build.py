@@ -81,7 +81,6 @@ def build(plan: Plan) -> Context:
         cut=shown.cut,
         tokens=tokens,
         trace=(*trace, item),
-        written=tuple([line.written for line in lines]),
     )
 
 

@@ -72,11 +72,6 @@ class Line:
         message = self.message if is_newest else without_reasoning(self.message)
         return self if self.opens else self.saying(short_form(message, size))
 
-    @cached_property
-    def written(self) -> dict[str, bytes]:
-        """A place for what providers' forms make of it, by form."""
-        return {}
-
 
 Turn = Sequence[Line]
 

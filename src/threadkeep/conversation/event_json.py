@@ -3,28 +3,8 @@
 from dataclasses import asdict
 from typing import Any, assert_never
 
+from threadkeep.conversation import events
 from threadkeep.conversation.clock import moment_text
-from threadkeep.conversation.events import (
-    BlockAdded,
-    CallDecided,
-    ConversationUpdated,
-    Happening,
-    HeadChosen,
-    MessageCompleted,
-    MessageStarted,
-    ReadersCounted,
-    ReasoningDelta,
-    SpoolChanged,
-    StateChanged,
-    TextDelta,
-    ToolCalled,
-    ToolReturned,
-    TurnEnded,
-    TurnQueued,
-    TurnRetrying,
-    TurnStarted,
-    TurnWaiting,
-)
 from threadkeep.conversation.message import Message
 
 TEXT_DELTA = "text.delta"
@@ -33,62 +13,62 @@ UNSEEN = {"payload", "extract"}
 Named = tuple[str, dict[str, Any]]
 
 
-def to_json(what: Happening) -> Named:
+def to_json(what: events.Happening) -> Named:
     """Return the name of an event, and its data as plain JSON."""
     match what:
-        case TextDelta():
+        case events.TextDelta():
             return TEXT_DELTA, {"message": what.message, "text": what.text}
-        case ReasoningDelta():
+        case events.ReasoningDelta():
             return "reasoning.delta", {"message": what.message, "text": what.text}
-        case MessageStarted():
+        case events.MessageStarted():
             started = {"message": what.message, "turn": what.turn, "started_at": moment_text(what.started_at)}
             return "message.started", started
-        case MessageCompleted():
+        case events.MessageCompleted():
             return "message.completed", {"message": message_json(what.message), **_position(what)}
-        case ToolCalled():
+        case events.ToolCalled():
             call = {"id": what.call.id, "name": what.call.name, "args": what.call.args}
             return "tool.called", {"message": what.message, **call}
-        case ToolReturned():
+        case events.ToolReturned():
             result = what.result.model_dump(mode="json")
             shown = [part.model_dump(mode="json", exclude=UNSEEN) for part in what.parts]
             parts = {"parts": shown} if shown else {}
             return "tool.result", {**result, "content": what.content, **parts, **_position(what)}
-        case BlockAdded():
+        case events.BlockAdded():
             return "block.added", {"message": what.message, "block": what.block.model_dump(mode="json")}
-        case StateChanged():
+        case events.StateChanged():
             changed = {"set": what.change.set, "unset": list(what.change.unset), "whole": what.change.whole}
             return "state.changed", {**changed, "seq": what.seq, "parent": what.parent}
-        case TurnQueued() | TurnStarted() | TurnWaiting() | TurnEnded():
+        case events.TurnQueued() | events.TurnStarted() | events.TurnWaiting() | events.TurnEnded():
             return _turn(what)
-        case ConversationUpdated():
+        case events.ConversationUpdated():
             said = what.update.model_dump(mode="json", exclude={"kind", "shares"}, exclude_none=True)
             return "conversation.updated", {**said, "seq": what.seq}
-        case HeadChosen():
+        case events.HeadChosen():
             return "head.chosen", {"head": what.head, "seq": what.seq}
-        case CallDecided():
+        case events.CallDecided():
             return "call.decided", {**what.approval.model_dump(mode="json", exclude={"kind"}), "seq": what.seq}
-        case ReadersCounted():
+        case events.ReadersCounted():
             return "presence", {"readers": what.readers}
-        case SpoolChanged():
+        case events.SpoolChanged():
             return "conversation.spooled", {"spooled": what.spooled}
-        case TurnRetrying():
+        case events.TurnRetrying():
             return "turn.retrying", asdict(what)
         case _:
             assert_never(what)
 
 
-def _turn(what: TurnQueued | TurnStarted | TurnWaiting | TurnEnded) -> Named:
+def _turn(what: events.TurnQueued | events.TurnStarted | events.TurnWaiting | events.TurnEnded) -> Named:
     data: dict[str, Any] = {"turn": what.turn, "seq": what.seq}
-    if isinstance(what, TurnQueued):
+    if isinstance(what, events.TurnQueued):
         return "turn.queued", {**data, "message": message_json(what.message) if what.message else None}
     if what.detail is not None:
         data["detail"] = what.detail
     match what:
-        case TurnStarted():
+        case events.TurnStarted():
             return "turn.started", data
-        case TurnWaiting():
+        case events.TurnWaiting():
             return "turn.waiting", {**data, "calls": list(what.calls)}
-        case TurnEnded():
+        case events.TurnEnded():
             if what.usage is not None:
                 data["usage"] = what.usage.model_dump(mode="json")
             if what.failure is not None:
@@ -98,7 +78,7 @@ def _turn(what: TurnQueued | TurnStarted | TurnWaiting | TurnEnded) -> Named:
             assert_never(what)
 
 
-def _position(what: MessageCompleted | ToolReturned) -> dict[str, Any]:
+def _position(what: events.MessageCompleted | events.ToolReturned) -> dict[str, Any]:
     created_at = moment_text(what.created_at)
     return {"seq": what.seq, "parent": what.parent, "turn": what.turn, "created_at": created_at}
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2s
 from typing import Annotated, Any, Literal, Self
 
@@ -106,16 +106,14 @@ class Request:
     """One call of a model: the context, valid for every provider, the tools that it may call, and options.
 
     `read_file` gives the bytes of attached files. A model that does not support a given option raises ModelRefused; a
-    scripted one ignores options. `written` may hold a place for each message where a model keeps what it writes of it,
-    by the name of its form: the next request that has the same message finds it there. What depends on more than the
-    message, or holds the bytes of a file, does not belong there.
+    scripted one ignores options. Messages of a history are the same objects in the next request of a branch, as long as
+    they say the same.
     """
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     options: ModelOptions = DEFAULTS
     read_file: FileReader | None = None
-    written: tuple[dict[str, bytes], ...] = field(default=(), compare=False)
 
 
 async def loaded_files(request: Request) -> dict[str, bytes]:

@@ -8,31 +8,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from functools import lru_cache
 from typing import assert_never
 
+from threadkeep.conversation import events
 from threadkeep.conversation.cursor import Cursor, mark_of
 from threadkeep.conversation.draft_text import SAID, THOUGHT, pieces, stream_of
 from threadkeep.conversation.entry import Approval, Entry, HeadChoice, Summary, Update
-from threadkeep.conversation.events import (
-    FEW_WORDS,
-    BlockAdded,
-    CallDecided,
-    ConversationUpdated,
-    Event,
-    Happening,
-    HeadChosen,
-    MessageCompleted,
-    MessageStarted,
-    ReadersCounted,
-    ReasoningDelta,
-    SpoolChanged,
-    StateChanged,
-    TextDelta,
-    ToolCalled,
-    ToolReturned,
-    TurnEnded,
-    TurnQueued,
-    TurnStarted,
-    TurnWaiting,
-)
+from threadkeep.conversation.events import Event, Happening
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
@@ -73,7 +53,7 @@ async def follow(
                 raise InvalidCursor(MOVED)
             if spool.is_spooled != is_spooled:
                 is_spooled = spool.is_spooled
-                yield Event(SpoolChanged(is_spooled), cursor)
+                yield Event(events.SpoolChanged(is_spooled), cursor)
             for item in nudges:
                 if item is UNLOGGED:
                     continue
@@ -88,7 +68,7 @@ async def follow(
                         yield event
             if presence and bus.presence.count(topic) != readers:
                 readers = bus.presence.count(topic)
-                yield Event(ReadersCounted(readers), cursor)
+                yield Event(events.ReadersCounted(readers), cursor)
             retry = bus.retry(topic) if presence else None
             told_attempt, attempt = attempt, retry and (retry.turn, retry.attempt)
             if retry and attempt != told_attempt:
@@ -167,24 +147,24 @@ def events_of(page: LogPage, cursor: Cursor) -> Iterator[Event]:
 
 def text_events(message: str, text: str, cursor: Cursor) -> tuple[Event, ...]:
     """Return the events of text behind the cursor; for short texts, readers at the same place share them."""
-    make = _text_events if len(text) <= FEW_WORDS else _text_events.__wrapped__
+    make = _text_events if len(text) <= events.FEW_WORDS else _text_events.__wrapped__
     return make(message, text, cursor.seq, cursor.index, cursor.offset, cursor.is_thought)
 
 
 @lru_cache(maxsize=256)
 def _text_events(message: str, text: str, seq: int, index: int, offset: int, is_thought: bool) -> tuple[Event, ...]:
-    events = []
+    told = []
     for thought, some, length in pieces(text, is_thought):
         offset += length
         behind = Cursor.trusted(seq=seq, index=index, message=message, offset=offset, is_thought=thought, mark=0)
-        events.append(Event((ReasoningDelta if thought else TextDelta)(message, some), behind))
-    return tuple(events)
+        told.append(Event((events.ReasoningDelta if thought else events.TextDelta)(message, some), behind))
+    return tuple(told)
 
 
 def _of_draft(draft: Draft, cursor: Cursor) -> Iterator[Event]:
     if draft.message != cursor.message:
         cursor = cursor.model_copy(update={"message": draft.message, "offset": 0, "is_thought": False})
-        yield Event(MessageStarted(draft.message, draft.turn, draft.started_at), cursor)
+        yield Event(events.MessageStarted(draft.message, draft.turn, draft.started_at), cursor)
     yield from text_events(draft.message, draft.text, cursor)
 
 
@@ -215,13 +195,13 @@ def _happened(entry: Entry) -> list[Happening]:
         case TurnChange():
             return [_of_turn(entry, body)]
         case StateChange():
-            return [StateChanged(body, entry.seq, entry.parent)]
+            return [events.StateChanged(body, entry.seq, entry.parent)]
         case Update():
-            return [ConversationUpdated(body, entry.seq)]
+            return [events.ConversationUpdated(body, entry.seq)]
         case HeadChoice():
-            return [HeadChosen(entry.parent, entry.seq)]
+            return [events.HeadChosen(entry.parent, entry.seq)]
         case Approval():
-            return [CallDecided(body, entry.seq)]
+            return [events.CallDecided(body, entry.seq)]
         case Summary():
             return []
         case _:
@@ -231,21 +211,24 @@ def _happened(entry: Entry) -> list[Happening]:
 def _of_message(entry: Entry, message: Message) -> list[Happening]:
     place = (entry.seq, entry.parent, entry.turn, entry.created_at)
     if message.role is Role.TOOL and message.tool_result is not None:
-        returned = ToolReturned(message.tool_result, message.content, *place, message.parts)
-        return [returned, *(BlockAdded(message.id, block) for block in message.blocks)]
-    return [MessageCompleted(message, *place), *(ToolCalled(message.id, call) for call in message.tool_calls)]
+        returned = events.ToolReturned(message.tool_result, message.content, *place, message.parts)
+        return [returned, *(events.BlockAdded(message.id, block) for block in message.blocks)]
+    return [
+        events.MessageCompleted(message, *place),
+        *(events.ToolCalled(message.id, call) for call in message.tool_calls),
+    ]
 
 
 def _of_turn(entry: Entry, change: TurnChange) -> Happening:
     turn, seq = entry.turn or 0, entry.seq
     match change.state:
         case TurnState.QUEUED:
-            return TurnQueued(turn, seq, change.message)
+            return events.TurnQueued(turn, seq, change.message)
         case TurnState.RUNNING:
-            return TurnStarted(turn, seq, change.detail)
+            return events.TurnStarted(turn, seq, change.detail)
         case TurnState.WAITING:
-            return TurnWaiting(turn, seq, change.calls, change.detail)
+            return events.TurnWaiting(turn, seq, change.calls, change.detail)
         case TurnState.COMPLETED | TurnState.FAILED | TurnState.CANCELLED | TurnState.INTERRUPTED:
-            return TurnEnded(turn, seq, change.state, change.usage, change.failure, change.detail)
+            return events.TurnEnded(turn, seq, change.state, change.usage, change.failure, change.detail)
         case _:
             assert_never(change.state)

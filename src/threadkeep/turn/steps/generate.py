@@ -63,9 +63,7 @@ async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing
     """
     specs = active.assistant.tools.specs() if tools else ()
     read = file_reader(active.deps, active.lease.scope)
-    request = Request(
-        messages=context.messages, tools=specs, options=active.options, read_file=read, written=context.written
-    )
+    request = Request(messages=context.messages, tools=specs, options=active.options, read_file=read)
     _log_request(active, request)
     pauses = active.deps.pauses
     for attempt, pause in enumerate((*pauses, None), start=2):
