@@ -11,7 +11,7 @@ from threadkeep.errors import StorageFull
 from threadkeep.runtime import open_store
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.file_tables import FileUsage
-from threadkeep.store.sqlite_files import SqliteFiles
+from threadkeep.store.sqlite.files import SqliteFiles
 from threadkeep.testing.samples import ADA
 
 ROWS_READ = (

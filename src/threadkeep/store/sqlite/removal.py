@@ -4,7 +4,7 @@ Every function here runs inside a transaction of the writer: all or nothing. A d
 which everybody looks for it, and keeps all its rows until it is purged.
 """
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence
 from datetime import datetime
 
 from threadkeep.conversation.conversation import Conversation
@@ -17,10 +17,9 @@ from threadkeep.store.codec import encode_id, microseconds
 from threadkeep.store.rules import check_entries
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.audit import add_act
+from threadkeep.store.sqlite.files import DELETED
 from threadkeep.store.sqlite.log import ConversationKey
 from threadkeep.store.sqlite.writing import HERE, LogWriter
-from threadkeep.store.sqlite_file import Database
-from threadkeep.store.sqlite_files import DELETED
 
 STEP = 200
 """How many entries, and how many keys, one step of a purge removes."""
@@ -155,19 +154,3 @@ class Remover:
         rows = self._db.rows(f"SELECT tenant, name FROM key {HERE} LIMIT {STEP}", here)
         self._db.executemany("DELETE FROM key WHERE tenant = ? AND name = ?", rows)
         return len(rows) == STEP
-
-
-class LoggedUses:
-    """Which files conversations use, as was noted with their entries."""
-
-    def live(self, db: Database, tenant: str, conversation: str | None) -> Iterable[str]:
-        id = None if conversation is None else encode_id(conversation)
-        sql = (
-            "SELECT DISTINCT u.file FROM file_use u JOIN conversation c ON c.key = u.conversation "
-            "WHERE c.tenant = (SELECT key FROM tenant WHERE name = ?1) AND c.id IS NOT NULL "
-            "AND (?2 IS NULL OR c.id = ?2)"
-        )
-        return [file for (file,) in db.rows(sql, (tenant, id))]
-
-    def kept_elsewhere(self, tenant: str) -> Set[str]:
-        return frozenset()

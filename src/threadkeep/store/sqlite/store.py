@@ -33,17 +33,17 @@ from threadkeep.store.rules import Verb
 from threadkeep.store.snapshot import NO_ENTRIES, Page, Snapshot
 from threadkeep.store.sqlite import index, search
 from threadkeep.store.sqlite.audit import SqliteAudit
+from threadkeep.store.sqlite.files import SqliteFiles
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.log import SqliteLog
 from threadkeep.store.sqlite.maintenance import HealthCheck, Maintenance
 from threadkeep.store.sqlite.opening import open_file
 from threadkeep.store.sqlite.reader import Reader
-from threadkeep.store.sqlite.removal import LoggedUses, Remover
+from threadkeep.store.sqlite.removal import Remover
 from threadkeep.store.sqlite.scrub import scrub
 from threadkeep.store.sqlite.writer import Transactions, Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
-from threadkeep.store.sqlite_files import SqliteFiles
 from threadkeep.store.values import Created, HitPage, LogPage, Related, Statistics
 from threadkeep.text.search import relate
 
@@ -77,7 +77,7 @@ class SqliteStore(RuledStore):
         self._reader = reader
         self.keyring = SqliteKeyRing(writer, reader.db)
         self.audit = SqliteAudit(writer, reader.db)
-        self.files = SqliteFiles(self._run_on_files, LoggedUses(), self._scrub)
+        self.files = SqliteFiles(self._run_on_files, self._scrub)
         self._closed = False
 
     @classmethod

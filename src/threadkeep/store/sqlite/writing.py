@@ -37,9 +37,9 @@ from threadkeep.store.rules import Verb, entries_of, finishes, key_use, version_
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.audit import add_act
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, checksum, entry_checksum
+from threadkeep.store.sqlite.files import DELETED
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
-from threadkeep.store.sqlite_files import DELETED
 from threadkeep.store.values import Created
 from threadkeep.text.words import words
 

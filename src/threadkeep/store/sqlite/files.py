@@ -1,21 +1,15 @@
-"""Attachments in SQLite: in the file of the SQLite store, and in a database of their own for the stores in memory and
-in a folder."""
+"""Attachments in SQLite, beside the conversations that use them."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence, Set
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from importlib.resources import files
-from pathlib import Path
-from threading import Lock
 from typing import Any, Protocol, TypeVar
-
-from apsw import SQLITE_CHECKPOINT_TRUNCATE
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StorageFull
-from threadkeep.store.codec import microseconds, moment
+from threadkeep.store.codec import encode_id, microseconds, moment
 from threadkeep.store.file_tables import NO_CAPS, FileCaps, FileTables, FileUsage, StoredFile, Upload
-from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
+from threadkeep.store.sqlite_file import Database
 
 T = TypeVar("T")
 STEP = 16
@@ -27,10 +21,7 @@ _FILE = (
     "FROM file f JOIN file_blob b ON b.id = f.blob"
 )
 _MINE = "tenant = ? AND user = ? AND id = ?"
-_UNUSED = (
-    "f.tenant = ? AND f.touched_at < ? AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = f.id) "
-    "AND f.id NOT IN (SELECT value FROM json_each(?))"
-)
+_UNUSED = "f.tenant = ? AND f.touched_at < ? AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = f.id)"
 
 
 class Run(Protocol):
@@ -40,83 +31,12 @@ class Run(Protocol):
         """Return what the work returns, once it is durable."""
 
 
-def make_tables(database: Database) -> None:
-    """Make the tables that are missing in a database of their own."""
-    if not database.value("SELECT 1 FROM sqlite_schema WHERE name = 'file_blob'"):
-        schema = files("threadkeep.store.sqlite").joinpath("schema.sql").read_text(encoding="utf-8")
-        database.execute(schema[schema.index("-- Attachments") :])
-
-
-def in_transaction(database: Database, work: Callable[[Database], T]) -> T:
-    """Do the work in a transaction that nobody else writes in."""
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        done = work(database)
-        database.execute("COMMIT")
-    finally:
-        if database.in_transaction:
-            database.execute("ROLLBACK")
-    return done
-
-
-class OwnFile:
-    """A file with these tables alone, opened when it is first written. Used by one thread at a time."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._database: Database | None = None
-        self._lock = Lock()
-
-    def run(self, work: Callable[[Database], T], *, writes: bool) -> T:
-        """Do the work; as long as there is no file, nothing is found."""
-        with self._lock:
-            database = self._database
-            if database is None and not writes and not self._path.exists():
-                database = Database(":memory:")
-                make_tables(database)
-            elif database is None:
-                database = self._database = self._open()
-            with translating_sqlite_errors(database):
-                return in_transaction(database, work) if writes else work(database)
-
-    def _open(self) -> Database:
-        database = connect(self._path)
-        with translating_sqlite_errors(database):
-            database.pragma("wal_autocheckpoint", 1000)
-            in_transaction(database, make_tables)
-        return database
-
-    def scrub(self) -> None:
-        """Empty the log; the rows themselves were overwritten when they were removed."""
-        with self._lock:
-            if self._database is not None:
-                with translating_sqlite_errors(self._database):
-                    self._database.wal_checkpoint(mode=SQLITE_CHECKPOINT_TRUNCATE)
-
-    def close(self) -> None:
-        with self._lock:
-            if self._database is not None:
-                self._database.close()
-                self._database = None
-
-
-class Uses(Protocol):
-    """Knows the files that conversations use."""
-
-    def live(self, db: Database, tenant: str, conversation: str | None) -> Iterable[str]:
-        """Return the files that one conversation or all conversations of a tenant use; deleted ones use none."""
-
-    def kept_elsewhere(self, tenant: str) -> Set[str]:
-        """Return all files in use that the tables do not know of, those of deleted conversations included."""
-
-
 class SqliteFiles(FileTables):
-    """The tables in one database. `scrubber` overwrites what is left of removed rows."""
+    """The tables of a store. `scrub` overwrites what is left of removed rows."""
 
-    def __init__(self, run: Run, uses: Uses, scrubber: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(self, run: Run, scrub: Callable[[], Awaitable[None]]) -> None:
         self._run = run
-        self._uses = uses
-        self._scrubber = scrubber
+        self._scrub = scrub
 
     # Uploads
 
@@ -172,18 +92,6 @@ class SqliteFiles(FileTables):
         sql = f"UPDATE file SET touched_at = ? WHERE {_MINE}"
         await self._run(lambda db: db.execute(sql, (microseconds(at), scope.tenant, scope.user, id)))
 
-    async def note_deletion(self, ids: Iterable[str]) -> None:
-        """Note that the conversations that use these files were all deleted."""
-        sql = f"UPDATE file SET touched_at = {DELETED} WHERE id = ?"
-        if rows := [(id,) for id in ids]:
-            await self._run(lambda db: db.executemany(sql, rows))
-
-    async def note_restoration(self, ids: Iterable[str], at: datetime) -> None:
-        """Note that a conversation is back that uses these files."""
-        sql = f"UPDATE file SET touched_at = ? WHERE id = ? AND touched_at = {DELETED}"
-        if rows := [(microseconds(at), id) for id in ids]:
-            await self._run(lambda db: db.executemany(sql, rows))
-
     async def files(self, tenant: str, user: str | None, after: str, limit: int) -> list[StoredFile]:
         whose = "" if user is None else "AND f.user = ?2"
         sql = f"{_FILE} WHERE f.tenant = ?1 {whose} AND f.id > ?3 ORDER BY f.id LIMIT ?4"
@@ -191,20 +99,16 @@ class SqliteFiles(FileTables):
         return [_file(row) for row in rows]
 
     async def unused(self, tenant: str, before: datetime, limit: int) -> list[str]:
-        def look(db: Database) -> list[str]:
-            sql = f"SELECT f.id FROM file f WHERE {_UNUSED} LIMIT ?"
-            used = json.dumps(list(self._uses.kept_elsewhere(tenant)))
-            return [id for (id,) in db.rows(sql, (tenant, microseconds(before), used, limit))]
-
-        return await self._run(look, writes=False)
+        sql = f"SELECT f.id FROM file f WHERE {_UNUSED} LIMIT ?"
+        rows = await self._run(lambda db: db.rows(sql, (tenant, microseconds(before), limit)), writes=False)
+        return [id for (id,) in rows]
 
     async def drop(self, tenant: str, ids: Sequence[str], before: datetime | None) -> int:
         def remove(db: Database) -> int:
             chosen = "f.tenant = ?"
             values: list[Any] = [tenant]
             if before is not None:
-                used = json.dumps(list(self._uses.kept_elsewhere(tenant)))
-                chosen, values = _UNUSED, [tenant, microseconds(before), used]
+                chosen, values = _UNUSED, [tenant, microseconds(before)]
             sql = f"SELECT f.id, f.blob FROM file f WHERE {chosen} AND f.id IN (SELECT value FROM json_each(?))"
             found = db.rows(sql, (*values, json.dumps(list(ids))))
             db.executemany("DELETE FROM file WHERE id = ?", [row[:1] for row in found])
@@ -222,15 +126,17 @@ class SqliteFiles(FileTables):
         return FileUsage(*row) if row else FileUsage(0, 0)
 
     async def used_bytes(self, tenant: str, user: str | None = None, conversation: str | None = None) -> int:
-        def look(db: Database) -> int:
-            sql = (
-                "SELECT coalesce(sum(b.size), 0) FROM file f JOIN file_blob b ON b.id = f.blob WHERE f.tenant = ?1 "
-                "AND (?2 IS NULL OR f.user = ?2) AND f.id IN (SELECT value FROM json_each(?3))"
-            )
-            live = json.dumps(list(self._uses.live(db, tenant, conversation)))
-            return int(db.value(sql, (tenant, user, live)))
-
-        return await self._run(look, writes=False)
+        used = (
+            "SELECT u.file FROM file_use u JOIN conversation c ON c.key = u.conversation "
+            "WHERE c.tenant = (SELECT key FROM tenant WHERE name = ?1) AND c.id IS NOT NULL "
+            "AND (?3 IS NULL OR c.id = ?3)"
+        )
+        sql = (
+            "SELECT coalesce(sum(b.size), 0) FROM file f JOIN file_blob b ON b.id = f.blob WHERE f.tenant = ?1 "
+            f"AND (?2 IS NULL OR f.user = ?2) AND f.id IN ({used})"
+        )
+        id = None if conversation is None else encode_id(conversation)
+        return int(await self._run(lambda db: db.value(sql, (tenant, user, id)), writes=False))
 
     async def tenants(self) -> tuple[str, ...]:
         sql = "SELECT tenant FROM file_total WHERE user = '' ORDER BY tenant"
@@ -262,8 +168,7 @@ class SqliteFiles(FileTables):
             pass
 
     async def scrub(self) -> None:
-        if self._scrubber is not None:
-            await self._scrubber()
+        await self._scrub()
 
 
 def _check_room(
