@@ -10,6 +10,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -107,10 +108,10 @@ class Draining:
             with suppress(errors.ConversationNotFound):
                 return await self._database.get(scope, name)
             with suppress(errors.AlreadyExists, errors.KeyReused):
-                new, at = NewConversation(id=name, **about), kept.created_at
-                created = await self._database.create(scope, new, key=key, at=at, within_caps=False)
+                make = partial(self._database.create, scope, NewConversation(id=name, **about), at=kept.created_at)
+                created = await make(key=key, within_caps=False)
                 if created.conversation.id != name:  # the same request was answered elsewhere, by another one
-                    created = await self._database.create(scope, new, at=at, within_caps=False)
+                    created = await make(within_caps=False)
                 if not copy.is_new or name != copy.id:
                     logger.warning("conversation %s is not in the database; what was spooled is in %s", copy.id, name)
                 return created.conversation
@@ -146,26 +147,27 @@ class Draining:
         sent = {message.id: entry for entry in reversed(later) if (message := sent_with(entry.body))}
         is_asked = bool(later) or any(group and group <= copy.base for group in groups.values())
         turns = await self._database.turns(copy.scope, self._target) if is_asked else ()
-        open_turns = {turn.number: turn for turn in turns}
+        open_turns = {turn.number: turn for turn in turns if turn.number not in self._given_up}
         for entry in entries:
             if (group := groups[entry.seq]) in fates:
                 continue
-            message, key = sent_with(entry.body), keys.get(group)
+            message, key, held = sent_with(entry.body), keys.get(group), copy.lease
             there = sent.get(message.id) if message else None
             if group <= copy.base:
-                turn, held = open_turns.get(group), copy.lease
+                turn = open_turns.get(group)
                 is_ours = bool(turn and held and (turn.owner, turn.fence) == (held.owner, held.fence))
-                fates[group] = Fate(group, TurnState.RUNNING, is_ours and group not in self._given_up)
+                fates[group] = Fate(group, TurnState.RUNNING, is_ours)
             elif there is not None:
                 turn = open_turns.get(there.turn or 0)
                 state = TurnState.QUEUED if isinstance(there.body, TurnChange) else TurnState.RUNNING
                 is_ours = turn is not None and turn.state is state and turn.fence <= 1
-                fates[group] = Fate(there.turn or there.seq, state, is_ours and group not in self._given_up)
+                fates[group] = Fate(there.turn or there.seq, state, is_ours)
             else:
                 fates[group] = await self._fate_by_key(key)
         return fates
 
     async def _fate_by_key(self, key: KeyPlace | None) -> Fate:
+        """Return what becomes of what the database does not have by its message."""
         if key is None:
             return Fate()
         try:
@@ -192,9 +194,8 @@ class Draining:
         return entry.model_copy(update={**numbers, "turn": turn, "conversation": self._target, "body": body})
 
     async def _adopt(self, entries: Sequence[Entry], moved: tuple[Entry, ...], fates: dict[int, Fate]) -> None:
-        own = IdempotencyKey.of(
-            f"spool {self._copy.id}", _gist([(entry.seq, entry.created_at) for entry in entries]), None
-        )
+        gist = _gist([(entry.seq, entry.created_at) for entry in entries])
+        own = IdempotencyKey.of(f"spool {self._copy.id}", gist, None)
         keys = [
             (StoredKey.of_use(key), self.places[key.first], self.places[key.last])
             for fate in fates.values()
@@ -209,7 +210,7 @@ class Draining:
             self.written = (await self._database.adopt(self._copy.scope, self._target, adopt)).entries
         except errors.ConversationBusy:
             # Text arrived there that nobody heard of: whoever takes that turn up there sees to it.
-            self._given_up |= {turn for turn, fate in fates.items() if fate.is_ours}
+            self._given_up |= {fate.number for fate in fates.values() if fate.is_ours}
             raise errors.ImportConflict from None
         except errors.InvalidParent:
             # What it continues is not on a branch there: another conversation has this id by now.

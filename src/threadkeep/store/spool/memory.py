@@ -3,6 +3,7 @@ database works; in an outage conversations are shown and answered with it, peopl
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -19,7 +20,7 @@ from threadkeep.store.record import KeyPlace, Tip
 from threadkeep.store.rules import key_use
 from threadkeep.store.spool.outage import OUTAGES
 from threadkeep.store.spool.spool_file import BLIND, Copy, Holding, StoredKey
-from threadkeep.store.values import Adopt, Begin
+from threadkeep.store.values import Adopt, Begin, Begun
 
 MOST_CHARACTERS = 32 * 1024 * 1024
 """How much is remembered of all conversations together, and how much of keys, and of files."""
@@ -30,28 +31,28 @@ TRIMMED_AT = 4 * MOST_ENTRIES
 OVERHEAD = 500
 
 
+@dataclass(slots=True)
 class Known:
     """What is known of one conversation. `last` is how many entries there are at least; `keys` is what idempotency keys
     made, `own` the entries that are known to have come with no other key. `lease` is of the turn that runs here,
     `draft` the id of the message that it is writing and the pieces of it that are stored."""
 
-    __slots__ = ("conversation", "draft", "entries", "keys", "last", "lease", "own", "size")
-
-    def __init__(self) -> None:
-        self.conversation: Conversation | None = None
-        self.entries: dict[int, Entry] = {}
-        self.last = 0
-        self.keys: dict[str, KeyPlace] = {}
-        self.own: set[int] = set()
-        self.lease: Lease | None = None
-        self.draft: tuple[str, list[str]] = ("", [])
-        self.size = OVERHEAD
+    conversation: Conversation | None = None
+    entries: dict[int, Entry] = field(default_factory=dict)
+    last: int = 0
+    keys: dict[str, KeyPlace] = field(default_factory=dict)
+    own: set[int] = field(default_factory=set)
+    lease: Lease | None = None
+    draft: tuple[str, list[str]] = field(default_factory=lambda: ("", []))
+    size: int = OVERHEAD
 
     def learn(self, verb: str, scope: Scope, args: Sequence[Any], answer: Any) -> None:
         """Remember what the database has answered to a verb with these arguments."""
         match verb:
-            case "log" | "start":
-                self._add(answer.entries if answer else ())
+            case "get" | "update" | "choose_head":
+                self._see(answer)
+            case "log":
+                self._add(answer.entries)
             case "newest" | "before" | "after":
                 self._add(answer)
             case "write":
@@ -64,20 +65,32 @@ class Known:
                 if (use := key_use(scope, args[2].key)) is not None:
                     first, last = answer.entries[0].seq, answer.entries[-1].seq
                     self.keys[use.name] = KeyPlace(**dict(use), first=first, last=last)
+            case "start" if answer is not None:
+                self._add(answer.entries)
             case "take" | "withdraw":
                 self.last += 1  # the entry that says so
-            case _:
-                if verb == "snapshot":
-                    self._add((*answer.entries, *answer.remarks))
-                self.conversation = answer if isinstance(answer, Conversation) else answer.conversation
-                self.last = max(self.last, self.conversation.entries)
-        if (lease := answer if verb == "take" else getattr(answer, "lease", None)) is not None:
+            case "snapshot":
+                self._add(answer.entries)
+                self._add(answer.remarks)
+                self._see(answer.conversation)
+            case "create":
+                self._see(answer.conversation)
+        lease = answer if verb == "take" else answer.lease if type(answer) is Begun else None
+        if lease is not None:
             self.lease, self.draft = lease, ("", [])
 
+    def _see(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        if conversation.entries > self.last:
+            self.last = conversation.entries
+
     def _add(self, entries: Sequence[Entry]) -> None:
+        known = self.entries
+        if not entries or (entries[0].seq in known and entries[-1].seq in known):
+            return
         for entry in entries:
-            if entry.seq not in self.entries:
-                self.entries[entry.seq] = entry
+            if entry.seq not in known:
+                known[entry.seq] = entry
                 # Most entries are turns that begin or end, which hold next to nothing.
                 is_small = type(entry.body) is TurnChange and entry.body.message is None
                 self.size += OVERHEAD if is_small else OVERHEAD + characters(entry)
@@ -117,17 +130,23 @@ class Known:
         # A turn goes on only where all of it is known: what comes next is decided from its entries.
         if lease and (states.get(lease.turn) is not TurnState.RUNNING or None in entries[lease.turn - first :]):
             lease = None
-        placed = [self._placed(seq, first, set(branch), states) for seq in range(first, last + 1)]
-        keys = [(StoredKey.of_use(key), key.first, key.last) for key in self.keys.values() if key.first >= first]
-        own = IdempotencyKey.of("spool", about.id, None)
-        adopt = Adopt(entries=tuple(placed), key=own, keys=tuple(keys), lease=lease, version=about.version)
-        fields = {name: getattr(about, name) for name in NewConversation.model_fields}
+        adopt = Adopt(
+            entries=tuple(self._placed(seq, first, set(branch), states) for seq in range(first, last + 1)),
+            key=IdempotencyKey.of("spool", about.id, None),
+            keys=tuple(
+                (StoredKey.of_use(key), key.first, key.last) for key in self.keys.values() if key.first >= first
+            ),
+            lease=lease,
+            version=about.version,
+        )
         answers = self._is_enough(branch, states, lease)
         return Holding(
             copy=Copy(scope=scope, id=about.id, first=first, base=last, last=last, answers=answers, lease=lease),
-            new=NewConversation.model_construct(**fields),
+            new=NewConversation.model_construct(
+                **{name: getattr(about, name) for name in NewConversation.model_fields}
+            ),
             created_at=about.created_at,
-            adopt=adopt if placed else None,
+            adopt=adopt if last else None,
             draft=(self.draft[0], "".join(self.draft[1])),
         )
 
@@ -148,7 +167,9 @@ class Known:
             return False
         if {turn for turn, state in states.items() if state.is_open} - {lease.turn if lease else 0}:
             return False
-        return not known or known[0].turn is None or known[0].turn in states or _is_answer(known[0].body)
+        newest = known[0].body if known else None
+        is_answer = isinstance(newest, Message) and newest.role is Role.ASSISTANT and not newest.tool_calls
+        return not known or known[0].turn is None or known[0].turn in states or is_answer
 
     def _placed(self, seq: int, first: int, branch: set[int], states: Mapping[int, TurnState]) -> Entry:
         """Return an entry as the spool keeps it. What is not known, is on another branch, or was said of the whole,
@@ -176,10 +197,6 @@ def _states(entries: Sequence[Entry | None]) -> dict[int, TurnState]:
         elif isinstance(entry.body, TurnChange) and entry.turn is not None:
             states[entry.turn] = entry.body.state
     return states
-
-
-def _is_answer(body: Body) -> bool:
-    return isinstance(body, Message) and body.role is Role.ASSISTANT and not body.tool_calls
 
 
 def sent_with(body: Body) -> Message | None:

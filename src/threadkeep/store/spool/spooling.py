@@ -143,7 +143,7 @@ class SpoolingStore(Store, Operations, Outages):
         """Do something in the database, or in the spool if the conversation is there or the database is away."""
         scope, conversation, turn = _place(args)
         while True:
-            copy = self._holder(scope, conversation, turn)
+            copy = self._holder(scope, conversation, turn) if self.kept.copies else None
             if copy is None:
                 try:
                     answer = await self._watch.ask(getattr(self.database, verb), *args, **kwargs)
@@ -159,7 +159,7 @@ class SpoolingStore(Store, Operations, Outages):
                 else:
                     if verb not in _UNTAUGHT:
                         self._memory.learn(verb, scope, conversation, args, answer)
-                    copy = self._holder(scope, conversation, turn) if verb in WRITES else None
+                    copy = self._holder(scope, conversation, turn) if verb in WRITES and self.kept.copies else None
                     if copy is None or await self.kept.discard(copy):
                         return answer
                     # It went to the spool meanwhile: that shall have this, too, and the drain finds that it is there.
@@ -330,7 +330,7 @@ class SpoolingStore(Store, Operations, Outages):
 def _place(args: Sequence[Any]) -> tuple[Scope, str, int]:
     """Return which conversation a verb is about, and the turn that it is for, or 0."""
     about = args[0]
-    if isinstance(about, Scope):
-        lease = args[2].lease if isinstance(args[-1], values.Append) else None
+    if type(about) is Scope:
+        lease = args[2].lease if type(args[-1]) is values.Append else None
         return about, args[1], lease.turn if lease else 0
     return about.scope, about.conversation, about.turn if isinstance(about, Lease) else about.number
