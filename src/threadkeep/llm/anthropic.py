@@ -52,7 +52,7 @@ class Messages(Form):
                 fields["thinking"] = {"type": "adaptive", "display": "summarized"}
         if system := "\n\n".join(message.content for message, _ in history if message.role is Role.SYSTEM):
             fields["system"] = system
-        return joined(fields, tools=tools, messages=b"[%s]" % b",".join(_in_turns(history)))
+        return joined(fields, tools=tools, messages=b",".join(_in_turns(history)))
 
     def tool(self, tool: ToolSpec) -> dict[str, Any]:
         return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}

@@ -60,7 +60,7 @@ class Form(ABC):
 
     @abstractmethod
     def body(self, model: str, options: dict[str, Any], history: "History", tools: bytes) -> bytes:
-        """Return the body of a request; `tools` is a JSON list, empty bytes without tools."""
+        """Return the body of a request; `tools` are written with commas, empty bytes without tools."""
 
     @abstractmethod
     def tool(self, tool: ToolSpec) -> dict[str, Any]:
@@ -76,7 +76,7 @@ History = Sequence[tuple[Message, bytes]]
 
 
 class WrittenMessages:
-    """What a form wrote of messages, kept by their ids as long as they are equal; the oldest make room.
+    """What a form wrote of messages, kept by their ids as long as they say the same; the oldest make room.
 
     Messages with files are written anew: whether a file can be read may change, and they are large.
     """
@@ -96,7 +96,7 @@ class WrittenMessages:
                 tools[call.id] = call.name
             tool = tools.get(message.tool_result.tool_call_id, "unknown") if message.tool_result else ""
             kept = self._kept.get(message.id)
-            if kept and (kept[0] is message or kept[0] == message) and kept[1] == tool:
+            if kept and _says_the_same(kept[0], message) and kept[1] == tool:
                 written = kept[2]
             else:
                 written = self._form.written(message, files, tool)
@@ -116,10 +116,24 @@ class WrittenMessages:
 
 
 def joined(fields: Mapping[str, Any], **lists: bytes) -> bytes:
-    """Return a JSON object of some fields, and of lists that are written already; one without bytes is left out."""
-    written = [dumps(fields)[1:-1].encode()] if fields else []
-    written += [b'"%s":%s' % (name.encode(), given) for name, given in lists.items() if given]
-    return b"{%s}" % b",".join(written)
+    """Return a JSON object of some fields, and of lists whose items are written already; one without items is left
+    out."""
+    pieces = [dumps(fields)[:-1].encode()]
+    for name, items in lists.items():
+        if items:
+            pieces += [b"," if len(pieces) > 1 or fields else b"", b'"%s":[' % name.encode(), items, b"]"]
+    return b"".join([*pieces, b"}"])
+
+
+def _says_the_same(one: Message, other: Message) -> bool:
+    """Whether two messages are written alike."""
+    return one is other or (
+        one.content == other.content
+        and one.role is other.role
+        and one.tool_calls == other.tool_calls
+        and one.parts == other.parts
+        and one.tool_result == other.tool_result
+    )
 
 
 def base64_of(data: bytes) -> str:

@@ -39,8 +39,8 @@ class Contents(Form):
             options["thinkingConfig"] = {"thinkingLevel": effort}
         if system := "\n\n".join(message.content for message, _ in history if message.role is Role.SYSTEM):
             fields["systemInstruction"] = {"parts": [{"text": system}]}
-        declared = b'[{"functionDeclarations":%s}]' % tools if tools else b""
-        return joined(fields, tools=declared, contents=b"[%s]" % b",".join(_in_turns(history)))
+        declared = b'{"functionDeclarations":[%s]}' % tools if tools else b""
+        return joined(fields, tools=declared, contents=b",".join(_in_turns(history)))
 
     def tool(self, tool: ToolSpec) -> dict[str, Any]:
         return {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}

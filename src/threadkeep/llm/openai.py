@@ -59,7 +59,7 @@ class ChatCompletions(Form):
 
     def body(self, model: str, options: dict[str, Any], history: History, tools: bytes) -> bytes:
         fields = {"model": model, "stream": True, "stream_options": {"include_usage": True}, **options}
-        return joined(fields, tools=tools, messages=b"[%s]" % b",".join(written for _, written in history))
+        return joined(fields, tools=tools, messages=b",".join([written for _, written in history]))
 
     def tool(self, tool: ToolSpec) -> dict[str, Any]:
         function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
@@ -140,7 +140,7 @@ class Responses(Form):
             del fields["temperature"]  # the default, which models that reason do not take by name
         if self.traits(model).reasons:
             fields["include"] = ["reasoning.encrypted_content"]
-        return joined(fields, tools=tools, input=b"[%s]" % b",".join(written for _, written in history))
+        return joined(fields, tools=tools, input=b",".join([written for _, written in history]))
 
     def tool(self, tool: ToolSpec) -> dict[str, Any]:
         named = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}

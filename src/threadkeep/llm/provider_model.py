@@ -92,11 +92,10 @@ class ProviderModel(Model):
         await self._endpoint.close()
 
     async def _body(self, request: Request) -> bytes:
-        options = self._form_options(request.options)
+        options, files = self._form_options(request.options), await loaded_files(request)
         if request.tools != self._tools[0]:
-            self._tools = request.tools, dumps([self._form.tool(tool) for tool in request.tools]).encode()
-        history = self._written.of(request.messages, await loaded_files(request))
-        return self._form.body(self._model, options, history, self._tools[1] if request.tools else b"")
+            self._tools = request.tools, dumps([self._form.tool(tool) for tool in request.tools])[1:-1].encode()
+        return self._form.body(self._model, options, self._written.of(request.messages, files), self._tools[1])
 
     def _form_options(self, options: ModelOptions) -> dict[str, Any]:
         """Return the options that were given by the names of the form."""

@@ -61,4 +61,4 @@ def sent(
 ) -> Any:
     """Return the body of a request for the model `m`, with options by the names of the form."""
     history = WrittenMessages(form).of(messages, files or {})
-    return json.loads(form.body("m", options, history, dumps([form.tool(tool) for tool in tools]).encode()))
+    return json.loads(form.body("m", options, history, dumps([form.tool(tool) for tool in tools])[1:-1].encode()))

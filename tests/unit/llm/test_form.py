@@ -108,5 +108,5 @@ def test_what_is_kept_has_a_limit_and_the_oldest_make_room() -> None:
 
 
 def test_lists_are_joined_to_the_fields_as_they_are() -> None:
-    assert joined({"a": "é"}, b=b"[1]", c=b"") == '{"a":"é","b":[1]}'.encode()
-    assert joined({}, b=b"[]") == b'{"b":[]}'
+    assert joined({"a": "é"}, b=b"1", c=b"", d=b"2,3") == '{"a":"é","b":[1],"d":[2,3]}'.encode()
+    assert joined({}, b=b"1", c=b"2") == b'{"b":[1],"c":[2]}'

@@ -1,13 +1,15 @@
 """Models that we ask ourselves: how they are set up by name, what they pass on, and that no secret is told."""
 
+import asyncio
 import gzip
 from typing import Any
 
 import pytest
 
 from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.parts import Attachment
 from threadkeep.errors import ContextTooLong, ModelRefused, ModelUnavailable, UnknownModel
-from threadkeep.llm.base import Model, Reasoned, Request, Text
+from threadkeep.llm.base import Model, Reasoned, Request, Text, ToolSpec
 from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
@@ -20,8 +22,8 @@ def model_at(server: OpenAiServer, **options: Any) -> ProviderModel:
     return ProviderModel.named("openai:played", **{"api_key": "sk-test", "base_url": server.url, **options})
 
 
-async def texts(model: Model) -> list[Text]:
-    return [delta async for delta in model.stream(REQUEST) if isinstance(delta, Text)]
+async def texts(model: Model, request: Request = REQUEST) -> list[Text]:
+    return [delta async for delta in model.stream(request) if isinstance(delta, Text)]
 
 
 async def test_text_that_comes_together_is_passed_on_together() -> None:
@@ -60,6 +62,26 @@ async def test_an_error_or_nonsense_as_an_event_is_one_of_our_errors(event: byte
             await texts(model_at(server))
     assert type(caught.value) is kind
     assert caught.value.__cause__ is None
+
+
+async def test_each_of_several_requests_at_once_has_its_own_tools() -> None:
+    waiting = asyncio.Event()
+
+    async def read(_: Attachment) -> bytes:
+        await waiting.wait()
+        return b"png"
+
+    parts = (Attachment(type="image", file="f", media_type="image/png", size=3),)
+    message = Message(role=Role.USER, content="Hi", parts=parts)
+    tools = [ToolSpec(name=name, description="", parameters={}) for name in ("one", "two")]
+    requests = [Request(messages=(message,), tools=(tool,), read_file=read) for tool in tools]
+    async with openai_server(TOGETHER, TOGETHER) as server:
+        model = model_at(server)
+        asked = [asyncio.create_task(texts(model, request)) for request in requests]
+        await asyncio.sleep(0)
+        waiting.set()
+        await asyncio.gather(*asked)
+    assert {body["tools"][0]["function"]["name"] for body in server.requests} == {"one", "two"}
 
 
 async def test_a_limit_that_the_provider_names_is_remembered() -> None:
