@@ -36,7 +36,9 @@ MODEL_PROVIDERS = "threadkeep.model_providers"
 begin so, `langchain` for the providers that we do not ask ourselves."""
 EMBEDDINGS = "threadkeep.embeddings"
 """The entry points by which packages offer embeddings: `langchain` makes those of any provider from their name."""
-
+FILE_PLACES = "threadkeep.file_places"
+"""The entry points by which packages keep the bytes of attachments: `objects` makes `Chunks` of a URL, and of the
+`Chunks` before it, in which there may be some already."""
 TELEMETRY = "threadkeep.telemetry"
 """The entry points by which packages tell a collector of turns: `opentelemetry` makes an `Observer` that can `surround`
 an application and `close`."""

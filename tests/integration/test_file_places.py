@@ -9,12 +9,13 @@ from obstore.store import LocalStore, MemoryStore
 
 from tests.integration.serving import assert_problem, serving
 from threadkeep.errors import InvalidValue, StoreDenied, StoreUnavailable
-from threadkeep.store.chunks import FolderChunks, ObjectChunks, open_chunks
+from threadkeep.store.chunks import FolderChunks, open_chunks
 from threadkeep.store.file_tables import CHUNK, Chunks
 from threadkeep.testing.attachments import MemoryAttachments
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.attachments import TestAttachments as Suite
 from threadkeep.testing.samples import ADA
+from threadkeep_integrations.object_store import ObjectChunks
 
 
 @pytest.fixture
