@@ -75,45 +75,26 @@ def signature(path: Path) -> Signature | None:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return signature_of(found) if stat.S_ISREG(found.st_mode) else None
-
-
-def signature_of(found: os.stat_result) -> Signature:
-    return Signature(found.st_ino, found.st_size, found.st_mtime_ns)
+    return Signature(found.st_ino, found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
 
 @contextmanager
-def locked(path: Path, flags: int) -> Iterator[int]:
-    """Hold the lock of a file: against everybody if it is to be written, else against its writers."""
-    file = open_locked(path, flags)
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a file, which is made if it is missing and never removed."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        yield file
+        _lock(file)
+        yield
     finally:
         os.close(file)
 
 
-def open_locked(path: Path, flags: int) -> int:
-    """Open a file and take its lock, which is given back when the file is closed."""
-    operation = fcntl.LOCK_SH if flags & os.O_ACCMODE == os.O_RDONLY else fcntl.LOCK_EX
-    while True:
-        file = os.open(path, flags | os.O_CLOEXEC, 0o600)
-        try:
-            _lock(file, operation)
-            if _is_at(file, path):
-                return file
-        except BaseException:
-            os.close(file)
-            raise
-        # The file was deleted while we waited: whoever made it anew is not held back by our lock.
-        os.close(file)
-
-
-def _lock(file: int, operation: int) -> None:
+def _lock(file: int) -> None:
     until = time.monotonic() + PATIENCE
     pause = 0.0005
     while True:
         try:
-            return fcntl.flock(file, operation | fcntl.LOCK_NB)
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > until:
                 raise StoreBusy from None
@@ -121,32 +102,12 @@ def _lock(file: int, operation: int) -> None:
         pause = min(2 * pause, 0.01)
 
 
-def _is_at(file: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file), os.stat(path))
-    except FileNotFoundError:
-        return False
-
-
-def write_all(file: int, data: bytes, at: int) -> None:
-    """Write data at a place and wait until the disk has it; after a failure nothing of it is left."""
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.pwrite(file, rest, at + len(data) - len(rest)) :]
-        os.fsync(file)
-    except OSError:
-        os.ftruncate(file, at)
-        raise
-
-
 def write_file(path: Path, data: bytes) -> None:
     """Write a file that nobody reads before it is complete, and wait until the disk has it."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        write_all(file, data, 0)
-    finally:
-        os.close(file)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def sync_folder(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A record: one step in the life of a conversation, as it is decided, kept and applied. Plain JSON can hold it.
+"""A record: one step in the life of a conversation, as it is decided and committed.
 
 Also here: the end of a log, on which the rules decide, and where a record's entries go in the log. No I/O.
 """
@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from pydantic import Field
-
-from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Body, Entry, HeadChoice, PathBody
 from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import Id
@@ -18,16 +15,6 @@ from threadkeep.conversation.tree import Jump
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.conversation.value import Moment, Text, Value
 from threadkeep.store.base import ROOT
-
-
-class Opening(Value):
-    """The beginning of a conversation: its owner, and a mark that differs from that of a later one with this id."""
-
-    tenant: Id
-    user: Id
-    id: Id
-    mark: Text
-    new: NewConversation
 
 
 class KeyUse(Value):
@@ -82,25 +69,18 @@ class Imported(Value):
 
 
 class Record(Value):
-    """What one step changes. `bodies` continue `parent` (none: the head) as entries of `turn`; `bytes` is their size;
-    an import says of each where it belongs instead.
-
-    `head` moves the head without an entry of a branch. `view` is the digest of the readable file that goes with the
-    state after this record; stores without such files leave it out.
-    """
+    """What one step changes. `bodies` continue `parent` (none: the head) as entries of `turn`; an import says of each
+    where it belongs instead. `head` moves the head without an entry of a branch."""
 
     at: Moment
-    opening: Opening | None = None
     parent: int | None = None
     head: int | None = None
     turn: int | None = None
     bodies: tuple[Body, ...] = ()
-    bytes: int = 0
     open_turn: OpenTurn | None = None
     chunk: Chunk | None = None
     key: KeyUse | None = None
     imported: Imported | None = None
-    view: str | None = Field(default=None, max_length=64)
 
     def keys(self, first: int, last: int) -> tuple[KeyPlace, ...]:
         """Return the keys that this step protects, given the first and the last of its entries."""

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from threadkeep.conversation.clock import Clock
-from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.draft_text import stream_of
 from threadkeep.conversation.entry import Body, Entry, HeadChoice, Update
 from threadkeep.conversation.facts import Status
@@ -36,7 +35,7 @@ from threadkeep.store.audit import Row as AuditRow
 from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_append, check_begin, check_chunk, check_update, encode_within
 from threadkeep.store.codec import Row, encode
-from threadkeep.store.record import Chunk, DraftEnd, End, KeyUse, Opening, OpenTurn, Record, Replay, Tip
+from threadkeep.store.record import Chunk, DraftEnd, End, KeyUse, OpenTurn, Record, Replay, Tip
 from threadkeep.store.values import Append, Appended, Begin, Begun
 
 T_co = TypeVar("T_co", covariant=True)
@@ -84,10 +83,6 @@ class Rules:
         self.max_bytes = max_bytes
 
     # Conversations
-
-    def open(self, scope: Scope, name: str, new: NewConversation, mark: str, key: IdempotencyKey | None) -> Record:
-        opening = Opening(tenant=scope.tenant, user=scope.user, id=name, mark=mark, new=new)
-        return Record(at=self.clock(), opening=opening, key=key_use(scope, key))
 
     def update(
         self,

@@ -1,8 +1,7 @@
-"""The disk: locks, writes that leave nothing behind when they fail, names beside files, errors of ours."""
+"""The disk: locks, names beside files, errors of ours."""
 
 import errno
 import os
-import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,62 +37,10 @@ def test_errors_of_the_system_become_ours(number: int, error: type[StoreError]) 
 def test_who_waits_too_long_for_a_lock_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filesystem, "PATIENCE", 0.01)
     path = tmp_path / "file"
-    with filesystem.locked(path, os.O_RDWR | os.O_CREAT):
-        with pytest.raises(StoreBusy), filesystem.locked(path, os.O_RDWR):
-            pass
-        with pytest.raises(StoreBusy), filesystem.locked(path, os.O_RDONLY):
-            pass
-    with filesystem.locked(path, os.O_RDONLY), filesystem.locked(path, os.O_RDONLY):
+    with filesystem.locked(path), pytest.raises(StoreBusy), filesystem.locked(path):
         pass
-
-
-def test_a_lock_on_a_file_that_was_made_anew_meanwhile_is_taken_on_the_new_one(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    inodes: list[int] = []
-    opened = threading.Event()
-
-    def wait_for_it() -> None:
-        opened.set()
-        with filesystem.locked(path, os.O_RDWR) as file:
-            inodes.append(os.fstat(file).st_ino)
-
-    with filesystem.locked(path, os.O_RDWR | os.O_CREAT):
-        waiting = threading.Thread(target=wait_for_it)
-        waiting.start()
-        opened.wait()
-        (tmp_path / "new").write_text("new")
-        os.replace(tmp_path / "new", path)
-    waiting.join()
-    assert inodes == [path.stat().st_ino]
-
-
-def test_a_write_that_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"kept")
-    real = os.pwrite
-
-    def half(file: int, data: bytes, place: int) -> int:
-        if len(data) < 6:
-            raise OSError(errno.ENOSPC, "full")
-        return real(file, data[: len(data) // 2], place)
-
-    monkeypatch.setattr(os, "pwrite", half)
-    with filesystem.locked(path, os.O_RDWR) as file, pytest.raises(OSError, match="full"):
-        filesystem.write_all(file, b"0123456789", 4)
-    assert path.read_bytes() == b"kept"
-
-
-def test_what_the_disk_did_not_confirm_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"kept")
-
-    def fail(file: int) -> None:
-        raise OSError(errno.EIO, "broken")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with filesystem.locked(path, os.O_RDWR) as file, pytest.raises(OSError, match="broken"):
-        filesystem.write_all(file, b"lost", 4)
-    assert path.read_bytes() == b"kept"
+    with filesystem.locked(path):
+        pass
 
 
 def test_names_beside_a_file_are_never_given_twice(tmp_path: Path) -> None:

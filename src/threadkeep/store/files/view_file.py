@@ -7,8 +7,8 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -110,11 +110,9 @@ class ViewFile:
                 os.rename(path, (self.path.parent if is_public else self._hidden) / path.name)
             away.rmdir()
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> AbstractContextManager[None]:
         """Keep other processes from replacing files of this folder."""
-        with filesystem.locked(self._hidden / "lock", os.O_RDWR | os.O_CREAT):
-            yield
+        return filesystem.locked(self._hidden / "lock")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
