@@ -19,7 +19,7 @@ _HOMES = {
     "conversation.conversation": "Conversation",
     "conversation.cursor": "Cursor",
     "conversation.events": (
-        "BlockAdded CallDecided ConversationUpdated Event HeadChosen MessageCompleted MessageStarted "
+        "BlockAdded CallDecided ConversationUpdated Event FeedbackGiven HeadChosen MessageCompleted MessageStarted "
         "ReadersCounted ReasoningDelta SpoolChanged StateChanged TextDelta ToolCalled ToolReturned "
         "TurnEnded TurnQueued TurnRetrying TurnStarted TurnWaiting"
     ),

@@ -9,6 +9,7 @@ from threadkeep.conversation.events import (
     CallDecided as CallDecided,
     ConversationUpdated as ConversationUpdated,
     Event as Event,
+    FeedbackGiven as FeedbackGiven,
     HeadChosen as HeadChosen,
     MessageCompleted as MessageCompleted,
     MessageStarted as MessageStarted,

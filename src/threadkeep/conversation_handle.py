@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor, mark_of
-from threadkeep.conversation.entry import Approval, Entry, Update
+from threadkeep.conversation.entry import Approval, Entry, Feedback, Update
 from threadkeep.conversation.events import Event, MessageCompleted, TurnEnded, TurnWaiting
 from threadkeep.conversation.facts import Status
 from threadkeep.conversation.idempotency import IdempotencyKey
@@ -23,9 +23,10 @@ from threadkeep.conversation.share import Share
 from threadkeep.conversation.state import State
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
 from threadkeep.conversation.value import checked
-from threadkeep.errors import InvalidCursor, InvalidValue, LeaseLost
+from threadkeep.errors import EntryNotFound, InvalidCursor, InvalidValue, LeaseLost
 from threadkeep.llm.base import ModelOptions
 from threadkeep.retention.holds import delete_unless_held
+from threadkeep.store.audit import act_now
 from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED
 from threadkeep.store.paging import backwards, check_position, newest_messages, walk
 from threadkeep.store.shares import add_share, end_shares, good_shares
@@ -203,6 +204,21 @@ class ConversationHandle:
         answer = Approval(tool_call_id=tool_call_id, approved=approved, reason=reason)
         named = self._key("approve", key, [tool_call_id, approved, reason])
         return await approve(self._runner, self.scope, self.id, answer, named)
+
+    @checked
+    async def give_feedback(
+        self, entry: int, rating: Literal["up", "down"] | None, comment: str | None = None, *, key: Key | None = None
+    ) -> Entry:
+        """Keep what somebody thinks of a message; without a rating, what they thought is taken back."""
+        if not isinstance((await self.entry(entry)).body, Message):
+            raise EntryNotFound
+        body = Feedback(rating=rating, comment=comment)
+        act = act_now(self._runner.deps.clock, "feedback.given", f"conversation:{self.id}", entry=entry, rating=rating)
+        named = self._key("feedback", key, [entry, rating, comment])
+        appended = await self._store.append(
+            self.scope, self.id, Append(bodies=(body,), parent=entry, key=named, act=act)
+        )
+        return appended.entries[0]
 
     @checked
     async def append(self, *messages: Message, key: Key | None = None) -> tuple[Entry, ...]:

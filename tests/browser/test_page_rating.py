@@ -29,8 +29,8 @@ async def test_an_answer_gets_a_thumb_and_a_comment_that_are_stored(person: Pers
     await answer.get_by_role("button", name="Save").click()
     await expect(answer.get_by_role("button", name="Your comment")).to_be_visible()
     stored = await api.read(id)
-    entry = str(stored["messages"][1]["seq"])
-    assert stored["metadata"] == {"mine": 1, "feedback": {entry: {"rating": "down", "comment": "Too short."}}}
+    assert stored["messages"][1]["feedback"] == {"rating": "down", "comment": "Too short."}
+    assert stored["metadata"] == {"mine": 1}
 
     await person.page.reload()
     await expect(bad).to_have_attribute("aria-pressed", "true")
@@ -38,29 +38,31 @@ async def test_an_answer_gets_a_thumb_and_a_comment_that_are_stored(person: Pers
     await expect(bad).to_have_attribute("aria-pressed", "false")
 
     async def is_forgotten() -> bool:
-        return bool((await api.read(id))["metadata"] == {"mine": 1, "feedback": {}})
+        return "feedback" not in (await api.read(id))["messages"][1]
 
     await patiently(is_forgotten)
 
 
 @pytest.mark.usefixtures("no_worker")
 async def test_two_devices_rate_without_losing_what_the_other_said(person: Person, api: Api) -> None:
-    id = await api.begin("Say one.")
+    id = await api.begin("Say one.", "Say two.")
     await person.open(id)
-    others = {"metadata": {"feedback": {"1": {"rating": "up"}}}}
+    first, _, last = [message["seq"] for message in (await api.read(id))["messages"]][1:]
 
     async def be_slower(route: Route) -> None:
-        if route.request.method == "PATCH" and not (await api.read(id))["metadata"]:
-            (await api.client.patch(f"/v1/conversations/{id}", json=others)).raise_for_status()
+        others = {"rating": "down", "comment": "Not so good."}
+        (await api.client.post(f"/v1/conversations/{id}/messages/{first}/feedback", json=others)).raise_for_status()
         await route.continue_()
 
-    await person.page.route(f"**/v1/conversations/{id}", be_slower)
+    await person.page.route(f"**/v1/conversations/{id}/messages/{last}/feedback", be_slower)
     good = person.answers.last.get_by_role("button", name="Good answer")
     await good.click()
     await expect(good).to_have_attribute("aria-pressed", "true")
-    stored = await api.read(id)
-    entry = str(stored["messages"][-1]["seq"])
-    assert stored["metadata"]["feedback"] == {"1": {"rating": "up"}, entry: {"rating": "up"}}
+    bad = person.answers.first.get_by_role("button", name="Bad answer")
+    await expect(bad).to_have_attribute("aria-pressed", "true")
+    feedback = {message["seq"]: message.get("feedback") for message in (await api.read(id))["messages"]}
+    assert feedback[first] == {"rating": "down", "comment": "Not so good."}
+    assert feedback[last] == {"rating": "up", "comment": None}
 
 
 async def test_the_tokens_of_a_turn_and_of_a_conversation_are_shown(person: Person, api: Api) -> None:

@@ -15,13 +15,14 @@ import pytest
 from tests.backends import BACKENDS, opener
 from tests.roundtrips import exported
 from threadkeep.conversation.clock import utc_now
-from threadkeep.conversation.entry import Approval
+from threadkeep.conversation.entry import Approval, Feedback
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.runtime import attachments_of
 from threadkeep.store.base import Store
+from threadkeep.store.snapshot import Page
 from threadkeep.testing.samples import texts_of
 from threadkeep.testing.stores import whole_log
 from threadkeep.transfer.exporter import Selection
@@ -71,10 +72,12 @@ async def test_every_entry_of_every_conversation_is_there_and_a_second_import_ch
     assert after.keys() == before.keys()
     for id, (header, entries) in before.items():
         now, log = after[id]
+        ours = id in ("bridge-everything", "bridge-settings")
         assert log[: len(entries)] == entries
         kept = ("user", "title", "system", "model", "assistant", "status", "archived", "head", "created_at")
         assert {name: now[name] for name in kept} == {name: header[name] for name in kept}
-        assert now["metadata"] == header["metadata"]
+        kept_there = {name: value for name, value in header["metadata"].items() if not (ours and name == "feedback")}
+        assert now["metadata"] == kept_there
     again = await take_in(store, file)
     assert (again.problems, again.added) == ([], 0)
     assert await exported(store, Selection(LOCAL.tenant)) == first
@@ -127,3 +130,18 @@ async def test_a_turn_that_was_queued_is_told_of_and_never_starts(store: Store) 
         (3, TurnState.CANCELLED),
     ]
     assert texts_of(await store.newest(EVE, "bridge-eve")) == ["I am Eve.", "Hello Eve."]
+
+
+async def test_ratings_in_the_metadata_become_entries(store: Store) -> None:
+    assert (await take_in(store, LINES)).problems == []
+    found = await store.snapshot(LOCAL, "bridge-settings", Page(messages=10))
+    assert found.opinions == {2: Feedback(rating="up", comment="Nice.")}
+    heads = [branch.head for branch in (await store.tree(LOCAL, "bridge-everything")).branches()]
+    opinions = [
+        (await store.snapshot(LOCAL, "bridge-everything", Page(messages=100, head=head))).opinions for head in heads
+    ]
+    given = [opinion for each in opinions for opinion in each.values()]
+    assert Feedback(rating="down", comment="Too short. \x00") in given
+    assert Feedback(rating="up") in given
+    foreign = await store.get(LOCAL, "bridge-foreign")
+    assert foreign.metadata == {"feedback": "of a program"}, "what is none of ours stays"

@@ -72,7 +72,7 @@ def test_every_event_is_in_the_table() -> None:
     named = set(re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", TEXT, re.MULTILINE))
     written = set(
         re.findall(
-            r'"((?:message|text|reasoning|tool|call|block|state|conversation|head|turn)\.\w+)"',
+            r'"((?:message|text|reasoning|tool|call|block|state|conversation|feedback|head|turn)\.\w+)"',
             inspect.getsource(event_json),
         )
     )

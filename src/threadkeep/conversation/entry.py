@@ -44,6 +44,14 @@ class Update(SomeFacts):
     )
 
 
+class Feedback(Value):
+    """What somebody thinks of the message that it remarks on: without a rating, nothing any more. The newest counts."""
+
+    kind: Literal["feedback"] = "feedback"
+    rating: Literal["up", "down"] | None = None
+    comment: Annotated[Text, Field(max_length=2000)] | None = None
+
+
 class HeadChoice(Value):
     """Another branch was chosen: its head is the entry that this remarks on, or the root where there is none."""
 
@@ -51,9 +59,8 @@ class HeadChoice(Value):
 
 
 PathBody = Message | StateChange
-Body = Annotated[
-    Message | StateChange | Summary | Approval | Update | TurnChange | HeadChoice, Field(discriminator="kind")
-]
+Remark = Summary | Approval | Update | TurnChange | HeadChoice | Feedback
+Body = Annotated[PathBody | Remark, Field(discriminator="kind")]
 
 
 class Entry(Value):

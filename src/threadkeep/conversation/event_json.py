@@ -47,6 +47,9 @@ def to_json(what: events.Happening) -> Named:
             return "head.chosen", {"head": what.head, "seq": what.seq}
         case events.CallDecided():
             return "call.decided", {**what.approval.model_dump(mode="json", exclude={"kind"}), "seq": what.seq}
+        case events.FeedbackGiven():
+            given = what.feedback.model_dump(exclude={"kind"})
+            return "feedback.given", {**given, "entry": what.entry, "seq": what.seq}
         case events.ReadersCounted():
             return "presence", {"readers": what.readers}
         case events.SpoolChanged():

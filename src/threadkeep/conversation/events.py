@@ -6,7 +6,7 @@ from datetime import datetime
 
 from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Approval, Update
+from threadkeep.conversation.entry import Approval, Feedback, Update
 from threadkeep.conversation.message import Message, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import Part
 from threadkeep.conversation.state import StateChange
@@ -152,6 +152,15 @@ class CallDecided:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedbackGiven:
+    """Somebody said what they think of the message that is this entry, or took it back."""
+
+    feedback: Feedback
+    entry: int | None
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReadersCounted:
     """So many readers follow the conversation now. It is in no log."""
 
@@ -193,6 +202,7 @@ Happening = (
     | ConversationUpdated
     | HeadChosen
     | CallDecided
+    | FeedbackGiven
     | ReadersCounted
     | TurnRetrying
     | SpoolChanged

@@ -4,7 +4,7 @@ arrives twice is done once. Values that every store must be able to keep are che
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Header
 from pydantic import (
@@ -155,6 +155,13 @@ class SendBody(Body):
         if "parent" not in self.model_fields_set:
             return None
         return 0 if self.parent is None else self.parent
+
+
+class FeedbackBody(Body):
+    """What somebody thinks of a message; without a rating, what they thought is taken back."""
+
+    rating: Literal["up", "down"] | None
+    comment: Reason | None = None
 
 
 class RegenerateBody(Body):

@@ -1,6 +1,6 @@
 """What clients get, field by field: conversations, messages, turns, hits and branches as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self, TypedDict
 
@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, JsonValue
 
 from threadkeep.conversation.blocks import AnyBlock
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.entry import Entry, Feedback
 from threadkeep.conversation.event_json import UNSEEN
 from threadkeep.conversation.facts import ListedFacts
 from threadkeep.conversation.message import Message, ToolCall, ToolResult, Usage
@@ -26,6 +26,9 @@ def _any_of(schema: dict[str, Any]) -> None:
 
 ShownBlocks = Annotated[list[AnyBlock], Field(json_schema_extra=_any_of)]
 ShownParts = Annotated[list[AnyPart], Field(json_schema_extra=_any_of, exclude_if=lambda parts: not parts)]
+
+
+NO_OPINIONS: Mapping[int, Feedback] = {}
 
 
 class Shown(Adoptable):
@@ -64,14 +67,23 @@ class ShownConversation(ListedConversation):
     metadata: dict[str, Any]
 
 
+class ShownFeedback(Shown):
+    """What somebody thinks of a message."""
+
+    rating: Literal["up", "down"] | None
+    comment: str | None
+
+
 class ShownPlace(Shown):
-    """Where a message stands in the tree; `siblings` are all that continue the same entry, in order."""
+    """Where a message stands in the tree; `siblings` are all that continue the same entry, in order; `feedback` is what
+    somebody thinks of it, and left out if that is nothing."""
 
     seq: int
     parent: int | None
     siblings: list[int]
     turn: int | None
     created_at: datetime
+    feedback: ShownFeedback | None = Field(default=None, exclude_if=lambda feedback: feedback is None)
 
 
 class ShownContent(Shown):
@@ -116,11 +128,15 @@ class ShownMessage(ShownContent, ShownPlace):
     """A message with its place in the tree."""
 
     @classmethod
-    def of(cls, entry: Entry, tree: Tree) -> "ShownMessage":
+    def of(cls, entry: Entry, tree: Tree, opinions: Mapping[int, Feedback] = NO_OPINIONS) -> "ShownMessage":
         if not isinstance(entry.body, Message):
             raise TypeError("not a message")
         place = {"seq": entry.seq, "parent": entry.parent, "turn": entry.turn, "created_at": entry.created_at}
-        return cls.around(entry.body, **place, siblings=list(tree.siblings(entry.seq, entry.parent or 0)))
+        given = opinions.get(entry.seq)
+        feedback = None if given is None else ShownFeedback.model_validate(given)
+        return cls.around(
+            entry.body, **place, feedback=feedback, siblings=list(tree.siblings(entry.seq, entry.parent or 0))
+        )
 
 
 class ShownTurn(Shown):

@@ -10,23 +10,21 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from operator import itemgetter
-from typing import Any, NamedTuple, assert_never
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor, ZstdError
 
-from threadkeep.conversation.entry import Approval, Body, HeadChoice, Summary, Update
+from threadkeep.conversation.entry import Body, Summary
 from threadkeep.conversation.facts import LARGE, ConversationFacts
 from threadkeep.conversation.message import Message, MessageStatus, Role, Usage
 from threadkeep.conversation.parts import stored_part
-from threadkeep.conversation.state import StateChange
-from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import InvalidInput, StoreCorrupt
 from threadkeep.text.words import INDEXED_CHARACTERS, searchable
 
 _ROLES = tuple(Role)
 _STATUSES = _, _INTERRUPTED = (MessageStatus.COMPLETE, MessageStatus.INTERRUPTED)
-STATE, SUMMARY, APPROVAL, UPDATE, TURN, HEAD = range(8, 14)
+STATE, SUMMARY, APPROVAL, UPDATE, TURN, HEAD, FEEDBACK = range(8, 15)
 """Kinds from 0 to 7 are messages: two for each role, complete and interrupted. Kinds above STATE are remarks."""
 
 _RAW, _NEWEST = 0, 1
@@ -104,18 +102,8 @@ def encode(body: Body) -> Row:
             return Row(kind, encode_id(body.id), body.tokens, body.content, _message_parts(body))
         case Summary():
             return Row(SUMMARY, None, body.tokens, body.content, None)
-        case StateChange():
-            return Row(STATE, None, None, "", _other_parts(body))
-        case Approval():
-            return Row(APPROVAL, None, None, "", _other_parts(body))
-        case Update():
-            return Row(UPDATE, None, None, "", _other_parts(body))
-        case TurnChange():
-            return Row(TURN, None, None, "", _other_parts(body))
-        case HeadChoice():
-            return Row(HEAD, None, None, "", None)
         case _:
-            assert_never(body)
+            return Row(_KINDS[body.kind], None, None, "", _other_parts(body))
 
 
 _BARE: dict[str, Any] = {
@@ -141,20 +129,29 @@ def _message_parts(message: Message) -> str | None:
     return _dump(message.model_dump(mode="json", include=present))
 
 
-def _other_parts(body: StateChange | Approval | Update | TurnChange) -> str:
+def _other_parts(body: Body) -> str | None:
     present = {
         name
         for name, field in type(body).model_fields.items()
         if getattr(body, name) != field.get_default(call_default_factory=True)
     }
-    return _dump(body.model_dump(mode="json", include=present))
+    return _dump(body.model_dump(mode="json", include=present)) if present else None
 
 
 def _dump(parts: dict[str, Any]) -> str:
     return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
 
-_NAMES = {STATE: "state", SUMMARY: "summary", APPROVAL: "approval", UPDATE: "update", TURN: "turn", HEAD: "head"}
+_NAMES = {
+    STATE: "state",
+    SUMMARY: "summary",
+    APPROVAL: "approval",
+    UPDATE: "update",
+    TURN: "turn",
+    HEAD: "head",
+    FEEDBACK: "feedback",
+}
+_KINDS = {name: kind for kind, name in _NAMES.items()}
 
 
 def decode(row: Row) -> Body:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.entry import Entry, Feedback
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
@@ -41,18 +41,25 @@ NO_ENTRIES = Page()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """A conversation as of one moment: the `entries` of the page, oldest first and without remarks; the end of their
-    `branch`, the `state` there, and the `remarks` in the log from there on; the whole tree, the open turns, oldest
-    first, and the text being written."""
+    """A conversation as of one moment: the `entries` of the page, oldest first and without remarks, and the `feedback`
+    about them; the end of their `branch`, the `state` there, and the `remarks` in the log from there on; the whole
+    tree, the open turns, oldest first, and the text being written."""
 
     conversation: Conversation
     branch: int | None
     entries: tuple[Entry, ...]
+    feedback: tuple[Entry, ...]
     state: State
     remarks: tuple[Entry, ...]
     tree: Tree
     turns: tuple[Turn, ...]
     draft: Draft | None
+
+    @property
+    def opinions(self) -> dict[int, Feedback]:
+        """What is thought of the entries of the page, by their numbers."""
+        given = {entry.parent: entry.body for entry in self.feedback if isinstance(entry.body, Feedback)}
+        return {entry: body for entry, body in given.items() if entry is not None and body.rating is not None}
 
     @property
     def ended(self) -> tuple[int, TurnChange] | None:

@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Body, Entry
+from threadkeep.conversation.entry import Body, Entry, Feedback, Update
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
@@ -26,6 +27,8 @@ STEP_ENTRIES = 500
 STEP_CHARACTERS = 1_000_000
 MOST_OPEN = 1000
 """How many conversations with open turns wait for the end of an import, because a longer version of them may follow."""
+RATINGS = "feedback"
+"""Where development versions kept ratings in the metadata of a conversation."""
 WAS_OPEN = "It was not over when the conversation was imported."
 
 
@@ -128,14 +131,16 @@ class Importer:
             new = new.model_copy(update={"assistant": self._assistant})
         if not self._is_move:
             entries = with_files_of(scope, entries, await take_files(self._attachments, scope, files))
+        rated: dict[int, Feedback] = {}
+        entries = _noting_rated(entries, _ratings(header.metadata), rated)
         whole = Import(new=new, created_at=header.created_at)
         async for step in _steps(entries):
             if not step or step[-1].seq == header.entries:
                 whole = replace(whole, version=header.version, open_turns=open_turns if self._is_move else {})
             added += await self._store.import_entries(scope, replace(whole, entries=step))
         self._open.pop((scope, header.id), None)
-        if open_turns and not self._is_move:
-            self._open[scope, header.id] = replace(whole, entries=_endings(header, open_turns))
+        if not self._is_move and (endings := _endings(header, open_turns, rated)):
+            self._open[scope, header.id] = replace(whole, version=header.version + bool(rated), entries=endings)
             if len(self._open) > MOST_OPEN:
                 await self._end(*next(iter(self._open)))
         return added
@@ -171,17 +176,38 @@ class OwnImporter(Importer):
             return scope.own_id(id)
 
 
-def _endings(header: Header, open_turns: Mapping[int, TurnState]) -> tuple[Entry, ...]:
-    """Return the entries that end open turns, the same ones every time."""
-    changes = {
-        turn: TurnChange(
-            state=TurnState.CANCELLED if state is TurnState.QUEUED else TurnState.INTERRUPTED, detail=WAS_OPEN
-        )
-        for turn, state in open_turns.items()
-    }
+def _ratings(metadata: Mapping[str, Any]) -> dict[int, Feedback]:
+    """Return what somebody thinks of entries, where a development version kept it; others may mean something else."""
+    given = metadata.get(RATINGS)
+    try:
+        return {int(entry): Feedback.model_validate(opinion) for entry, opinion in dict(given or {}).items()}
+    except (ValueError, TypeError, InvalidInput):
+        return {}
+
+
+async def _noting_rated(
+    entries: AsyncIterator[Entry], ratings: Mapping[int, Feedback], rated: dict[int, Feedback]
+) -> AsyncIterator[Entry]:
+    """Yield the entries, and note the ratings of those that are messages."""
+    async for entry in entries:
+        if entry.seq in ratings and isinstance(entry.body, Message):
+            rated[entry.seq] = ratings[entry.seq]
+        yield entry
+
+
+def _endings(header: Header, open_turns: Mapping[int, TurnState], rated: Mapping[int, Feedback]) -> tuple[Entry, ...]:
+    """Return the entries that end open turns and give ratings their place, the same ones every time."""
+    added: list[tuple[int | None, int | None, Body]] = []
+    for turn, state in sorted(open_turns.items()):
+        ended = TurnState.CANCELLED if state is TurnState.QUEUED else TurnState.INTERRUPTED
+        added.append((header.head, turn, TurnChange(state=ended, detail=WAS_OPEN)))
+    added += [(entry, None, rated[entry]) for entry in sorted(rated)]
+    if rated:
+        others = {name: value for name, value in header.metadata.items() if name != RATINGS}
+        added.append((header.head, None, Update(metadata=others)))
     return tuple(
-        Entry(conversation=header.id, seq=seq, parent=header.head, turn=turn, created_at=header.updated_at, body=change)
-        for seq, (turn, change) in enumerate(sorted(changes.items()), header.entries + 1)
+        Entry(conversation=header.id, seq=seq, parent=parent, turn=turn, created_at=header.updated_at, body=body)
+        for seq, (parent, turn, body) in enumerate(added, header.entries + 1)
     )
 
 

@@ -87,6 +87,11 @@ const CHANGES = {
   "call.decided": ({ approvals }, { tool_call_id: call, approved }) => ({
     approvals: { ...approvals, [call]: approved },
   }),
+  "feedback.given": ({ messages }, { entry, rating, comment }) => ({
+    messages: messages.map((message) =>
+      message.seq === entry ? { ...message, feedback: rating && { rating, comment } } : message,
+    ),
+  }),
   "conversation.spooled": (_, { spooled }) => ({ spooled }),
   presence: ({ catchingUp, news }, { readers }) => ({
     readers,

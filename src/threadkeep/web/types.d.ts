@@ -59,6 +59,8 @@ interface Message {
   usage?: Record<string, number> | null;
   status?: string;
   model?: string | null;
+  /** What somebody thinks of it. */
+  feedback?: { rating: "up" | "down"; comment: string | null } | null;
   /** It came by an event: blocks may follow it. */
   isNew?: boolean;
 }

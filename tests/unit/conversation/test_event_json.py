@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from threadkeep.conversation.blocks import Block, Narrative, Table
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Approval, Entry, HeadChoice, Update
+from threadkeep.conversation.entry import Approval, Entry, Feedback, HeadChoice, Update
 from threadkeep.conversation.event_json import UNSEEN, to_json
 from threadkeep.conversation.events import (
     Event,
@@ -97,6 +97,7 @@ REAL: dict[type, st.SearchStrategy[Any]] = {
     Update: UPDATE,
     StateChange: st.builds(StateChange, set=OBJECT, unset=_several(TEXT), whole=st.booleans()),
     Approval: st.builds(Approval, tool_call_id=TEXT, approved=st.booleans(), reason=st.none() | TEXT),
+    Feedback: st.builds(Feedback, rating=st.sampled_from(["up", "down", None]), comment=st.none() | TEXT),
     Failure: st.builds(Failure, code=TEXT, detail=TEXT),
     TurnState: st.sampled_from(TurnState),
 }

@@ -131,10 +131,14 @@ test("a queued message waits until its turn starts", () => {
   assert.deepEqual([started.queued, started.turns], [[], { 5: "running" }]);
 });
 
-test("a title, a decision and another head have an event each", () => {
+test("a title, a decision, an opinion and another head have an event each", () => {
   const told = (name, data) => reduce(talked, event(name, { seq: 3, ...data }));
   assert.equal(told("conversation.updated", { title: "Greetings" }).about?.title, "Greetings");
   assert.deepEqual(told("call.decided", { tool_call_id: "t", approved: false }).approvals, { t: false });
+  const thought = told("feedback.given", { entry: 2, rating: "up", comment: null });
+  assert.deepEqual(thought.messages[1].feedback, { rating: "up", comment: null });
+  const back = reduce(thought, event("feedback.given", { entry: 2, rating: null, comment: null }));
+  assert.equal(back.messages[1].feedback, null);
   const moved = told("head.chosen", { head: 1 });
   assert.deepEqual([moved.head, moved.hasMoved], [1, true]);
   assert.equal(told("head.chosen", { head: 2 }).hasMoved, false);

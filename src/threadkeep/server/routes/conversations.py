@@ -128,10 +128,11 @@ async def read_whole(handle: ConversationHandle, messages: int, **page: int | No
     turn ended, and not its answer."""
     found = await handle.snapshot(messages=messages, **page)
     conversation, entries, ended = found.conversation, found.entries, found.ended
+    said = [entry for entry in entries if isinstance(entry.body, Message)]
     return WholeConversation(
         **ShownConversation.of(conversation).model_dump(),
         branch=found.branch,
-        messages=[ShownMessage.of(entry, found.tree) for entry in entries if isinstance(entry.body, Message)],
+        messages=[ShownMessage.of(entry, found.tree, found.opinions) for entry in said],
         before=entries[0].seq if entries and entries[0].parent is not None else None,
         after=entries[-1].seq if entries and entries[-1].seq != found.branch else None,
         turns=[await ShownTurn.of(handle, turn) for turn in found.turns],

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Request
+from fastapi import APIRouter, Depends, Header, Path, Request
 from starlette.responses import JSONResponse, Response
 
+from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.events import TurnEnded
 from threadkeep.conversation.turn import TurnState
 from threadkeep.conversation_handle import ConversationHandle, TurnHandle, TurnOutcome
@@ -17,13 +18,14 @@ from threadkeep.server.problems import is_conflict, problem_of_turn
 from threadkeep.server.requests import (
     ApproveBody,
     ConversationId,
+    FeedbackBody,
     Key,
     RegenerateBody,
     SendBody,
     canonical_body,
     replay_headers,
 )
-from threadkeep.server.responses import Answered, ShownMessage, ShownTurn
+from threadkeep.server.responses import Answered, ShownFeedback, ShownMessage, ShownTurn
 from threadkeep.server.routes.conversations import Place
 from threadkeep.server.sse import stream
 
@@ -96,6 +98,14 @@ def message_routes(conversations: Conversations) -> APIRouter:
         if not turns:
             return ShownTurn(id=entry.turn or 0, state=TurnState.COMPLETED)
         return await ShownTurn.of(conversation, turns[0])
+
+    @router.post("/messages/{entry}/feedback", summary="Say what you think of a message, or take it back")
+    async def feedback(
+        who: Who, id: ConversationId, entry: Annotated[int, Path(ge=1, le=MAX_SEQ)], body: FeedbackBody, key: Key
+    ) -> ShownFeedback:
+        made = key(f"POST /v1/conversations/{id}/messages/{entry}/feedback", canonical_body(body))
+        given = await conversations.at(who.scope, id).give_feedback(entry, body.rating, body.comment, key=made)
+        return ShownFeedback.model_validate(given.body)
 
     return router
 

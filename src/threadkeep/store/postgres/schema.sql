@@ -71,7 +71,8 @@ CREATE TABLE threadkeep.entry (
 -- Content is packed already.
 ALTER TABLE threadkeep.entry
     ALTER content SET STORAGE external, ALTER content SET STATISTICS 0, ALTER parts SET STATISTICS 0;
-CREATE INDEX entry_state_and_summary ON threadkeep.entry (tenant, conversation, kind, seq) WHERE kind IN (8, 9);
+-- States, summaries and feedback.
+CREATE INDEX entry_by_kind ON threadkeep.entry (tenant, conversation, kind, seq) WHERE kind IN (8, 9, 14);
 
 -- Where an entry does not continue the one stored before it: see conversation/tree.py.
 CREATE TABLE threadkeep.jump (

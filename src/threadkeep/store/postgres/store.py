@@ -203,6 +203,7 @@ class PostgresStore(RuledStore):
             conversation=to_conversation(scope, row["now"]),
             branch=row["branch"] or None,
             entries=shown if page.around else page_of(reversed(shown), page.messages),
+            feedback=entries(row["feedback"] or ()),
             state=fold(body for body in states if isinstance(body, StateChange)),
             remarks=entries(row["remarks"] or ()),
             tree=to_tree(row["now"]["head"], row["now"]["newest"], row["jumps"]),

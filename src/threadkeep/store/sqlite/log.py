@@ -18,7 +18,18 @@ from threadkeep.conversation.tree import Jump, Run, Tree
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.errors import EntryNotFound, StoreCorrupt
 from threadkeep.store.base import ROOT, WALKED
-from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_facts, decode_id, decode_text, moment
+from threadkeep.store.codec import (
+    FEEDBACK,
+    STATE,
+    SUMMARY,
+    Packer,
+    Row,
+    decode,
+    decode_facts,
+    decode_id,
+    decode_text,
+    moment,
+)
 from threadkeep.store.paging import check_position
 from threadkeep.store.record import DraftEnd, OpenTurn, Tip
 from threadkeep.store.snapshot import REMARKS, Page, Snapshot, page_of
@@ -30,6 +41,8 @@ _HERE = "WHERE tenant = ? AND conversation = ?"
 _COLUMNS = f"SELECT {ENTRY}, crc FROM entry"
 _ENTRY = f"{_COLUMNS} {_HERE}"
 _JUMP = f'SELECT first, parent, "left", beside, crc FROM jump {_HERE}'
+_INDEXED = f"kind IN ({STATE}, {SUMMARY}, {FEEDBACK})"
+"""The condition of the index of kinds, which is used only where it is named."""
 _KINDS: dict[type, int] = {StateChange: STATE, Summary: SUMMARY}
 LISTED = f"SELECT {CONVERSATION}, crc, entries, updated_at, NULL, NULL FROM conversation c"
 _WHOLE = f"SELECT {CONVERSATION}, crc, entries, updated_at, large, large_crc FROM conversation c"
@@ -122,7 +135,7 @@ class SqliteLog:
         )
 
     def of_kind(self, kind: type[StateChange | Summary], first: int, last: int) -> Iterator[Entry]:
-        sql = f"{_ENTRY} AND kind = {_KINDS[kind]} AND seq BETWEEN ? AND ? ORDER BY seq DESC"
+        sql = f"{_ENTRY} AND kind = {_KINDS[kind]} AND {_INDEXED} AND seq BETWEEN ? AND ? ORDER BY seq DESC"
         return (entry for row in self.db.execute(sql, (*self._keys, first, last)) for entry in self._decode([row]))
 
     def is_on_branch(self, seq: int) -> bool:
@@ -308,16 +321,23 @@ class SqliteLog:
         tree, end = self.tree, self.head(page.head)
         if page.around is not None and page.head is None:
             end = self.head(tree.branch_with(page.around))
+        entries = self._page(page, end)
         return Snapshot(
             conversation=self.conversation,
             branch=end or None,
-            entries=self._page(page, end),
+            entries=entries,
+            feedback=self._feedback(entries[0].seq, entries[-1].seq) if entries else (),
             state=self.state(end or None),
             remarks=self.log(Cursor(seq=end - 1), REMARKS).entries if end else (),
             tree=tree,
             turns=self.turns,
             draft=self.draft_after(None, 0),
         )
+
+    def _feedback(self, first: int, last: int) -> tuple[Entry, ...]:
+        """Return what was said about the entries with these numbers."""
+        condition = f"AND kind = {FEEDBACK} AND {_INDEXED} AND parent BETWEEN ? AND ? ORDER BY seq"
+        return tuple(self._entries(condition, first, last))
 
     def _page(self, page: Page, end: int) -> tuple[Entry, ...]:
         if page.around is None:

@@ -65,7 +65,8 @@ CREATE TABLE entry (
     messages INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX entry_by_seq ON entry (tenant, conversation, seq);
-CREATE INDEX entry_state_and_summary ON entry (tenant, conversation, kind, seq) WHERE kind IN (8, 9);
+-- States, summaries and feedback.
+CREATE INDEX entry_by_kind ON entry (tenant, conversation, kind, seq) WHERE kind IN (8, 9, 14);
 
 -- Where an entry does not continue the one stored before it: see conversation/tree.py.
 CREATE TABLE jump (

@@ -195,7 +195,7 @@ function Footer({ conversation, messages, last }) {
     <${Copy} text=${text.filter(Boolean).join("\n\n")} />
     <${IconButton} name="again" label=${t("regenerateHint")} data-action="again"
       onClick=${() => answerAgain(conversation, last)} />
-    <${Rating} conversation=${conversation} entry=${last.seq} />
+    <${Rating} conversation=${conversation} message=${last} />
     ${canRead && wanted.value.reads && html`<${Aloud} entry=${last.seq} />`}
     <span class="by">${by(conversation, last)}</span>
     <${RewrittenQuery} trace=${trace} />

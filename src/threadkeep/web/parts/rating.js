@@ -1,7 +1,7 @@
-// What somebody thinks of an answer: a thumb, and a comment if they like. It is stored in the metadata of the conversation.
+// What somebody thinks of an answer: a thumb, and a comment if they like. It is an entry of the log; an event tells of it.
 
+import { conversationPath, post } from "../api.js";
 import { t } from "../language.js";
-import { changeMetadata } from "../metadata.js";
 import { complain } from "../notices.js";
 import { html, useEffect, useRef, useState } from "../preact.js";
 import { Button } from "./actions.js";
@@ -9,20 +9,20 @@ import { IconButton } from "./icon.js";
 
 const LONGEST = 500;
 
-export function Rating({ conversation, entry }) {
+export function Rating({ conversation, message }) {
   const [isOpen, setOpen] = useState(false);
-  const given = conversation.about.value?.metadata?.feedback?.[entry] ?? null;
+  const given = message.feedback ?? null;
   const thumb = (rating, label) => {
     const isGiven = given?.rating === rating;
     const press = () => {
       setOpen(!isGiven);
-      rate(conversation, entry, isGiven ? null : { ...given, rating });
+      rate(conversation, message.seq, { rating: isGiven ? null : rating, comment: isGiven ? null : given?.comment });
     };
     return html`<${IconButton} name=${`thumb-${rating}`} label=${label} aria-pressed=${isGiven} onClick=${press} />`;
   };
   return html`${thumb("up", t("goodAnswer"))}${thumb("down", t("badAnswer"))}
     ${given && !isOpen && html`<button type="button" class="link" onClick=${() => setOpen(true)}>${given.comment ? t("yourComment") : t("comment")}</button>`}
-    ${given && isOpen && html`<${Comment} given=${given} onClose=${() => setOpen(false)} onSave=${(comment) => rate(conversation, entry, { rating: given.rating, ...(comment && { comment }) })} />`}`;
+    ${given && isOpen && html`<${Comment} given=${given} onClose=${() => setOpen(false)} onSave=${(comment) => rate(conversation, message.seq, { rating: given.rating, comment: comment || null })} />`}`;
 }
 
 function Comment({ given, onClose, onSave }) {
@@ -45,15 +45,10 @@ function Comment({ given, onClose, onSave }) {
 }
 
 /**
- * Keeps an opinion in the metadata, by the entry of the answer, beside what else is there; an event tells when it is.
+ * Tells the server what somebody thinks of an answer; without a rating, nothing any more.
  * @param {OpenConversation} conversation
  * @param {number} entry
- * @param {{ rating: "up" | "down", comment?: string } | null} opinion
+ * @param {{ rating: "up" | "down" | null, comment?: string | null }} opinion
  */
-async function rate(conversation, entry, opinion) {
-  const change = (metadata) => {
-    const { [entry]: _, ...others } = metadata.feedback ?? {};
-    return { ...metadata, feedback: opinion ? { ...others, [entry]: opinion } : others };
-  };
-  await changeMetadata(conversation, change).catch(complain);
-}
+const rate = (conversation, entry, opinion) =>
+  post(conversationPath(conversation.id, `/messages/${entry}/feedback`), opinion).catch(complain);

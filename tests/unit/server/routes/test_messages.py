@@ -72,3 +72,35 @@ async def test_what_is_no_list_of_parts_is_refused_with_a_code_and_nothing_is_st
         assert refused.status_code in (400, 404, 422)
         assert code != "invalid_request" or "body.content: " in refused.json()["detail"]
         assert (await client.get(path)).json()["messages"] == []
+
+
+async def test_what_somebody_thinks_of_a_message_is_kept_shown_told_and_on_record() -> None:
+    async with served() as client:
+        path = await conversation(client)
+        await client.post(f"{path}/messages", json={"content": "Hello."})
+        said, headers = {"rating": "down", "comment": "Too short."}, {"Idempotency-Key": "k"}
+        for _ in range(2):
+            given = await client.post(f"{path}/messages/3/feedback", json=said, headers=headers)
+            assert (given.status_code, given.json()) == (200, said)
+        whole = (await client.get(path)).json()
+        assert [message.get("feedback") for message in whole["messages"]] == [None, said]
+        log = (await client.get(f"{path}/export", params={"format": "json"})).json()["entries"]
+        assert [entry["parent"] for entry in log if entry["body"]["kind"] == "feedback"] == [3]
+        audit = (await client.get("/v1/admin/audit")).json()["data"]
+        acts = [one["details"] for one in audit if one["action"] == "feedback.given"]
+        assert acts == [{"entry": 3, "rating": "down"}]
+        await client.post(f"{path}/messages/3/feedback", json={"rating": None})
+        assert "feedback" not in (await client.get(path)).json()["messages"][1]
+
+
+@pytest.mark.parametrize(
+    ("place", "body", "status"),
+    [("9", {"rating": "up"}, 404), ("0", {"rating": "up"}, 422), ("3", {"rating": "great"}, 422), ("3", {}, 422)],
+)
+async def test_an_opinion_about_nothing_or_of_no_kind_is_refused(place: str, body: dict[str, Any], status: int) -> None:
+    async with served() as client:
+        path = await conversation(client)
+        await client.post(f"{path}/messages", json={"content": "Hello."})
+        refused = await client.post(f"{path}/messages/{place}/feedback", json=body)
+        assert refused.status_code == status, refused.text
+        assert refused.headers["Content-Type"] == "application/problem+json"

@@ -29,12 +29,13 @@ BEGIN
     END LOOP;
 END $$;
 
--- `page` comes newest first, `later` (what follows `p_around`) oldest first; `states` are the state changes of the branch.
+-- `page` comes newest first, `later` (what follows `p_around`) oldest first; `feedback` is about what lies between the ends of
+-- both; `states` are the state changes of the branch.
 CREATE FUNCTION threadkeep.snapshot(
     p_tenant integer, p_owner integer, p_id bytea, p_head bigint, p_before bigint, p_around bigint,
     p_messages integer, p_entries integer, p_bytes bigint, p_remarks integer,
     OUT refused text, OUT now threadkeep.conversation_now, OUT branch integer, OUT jumps integer[],
-    OUT page threadkeep.line[], OUT later threadkeep.line[], OUT states threadkeep.line[], OUT remarks threadkeep.line[],
+    OUT page threadkeep.line[], OUT later threadkeep.line[], OUT feedback threadkeep.line[], OUT states threadkeep.line[], OUT remarks threadkeep.line[],
     OUT draft threadkeep.line[], OUT turns threadkeep.turn[]
 ) LANGUAGE plpgsql STABLE AS $$
 DECLARE at integer;
@@ -64,6 +65,13 @@ BEGIN
         later := ARRAY(SELECT l FROM threadkeep.after(p_tenant, p_owner, p_id, p_around, branch, p_messages / 2) l);
         refused := coalesce((page[1]).refused, (later[1]).refused);
     END IF;
+    feedback := ARRAY(
+        SELECT ROW(NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts)::threadkeep.line
+        FROM threadkeep.entry e
+        WHERE e.tenant = p_tenant AND e.conversation = now.key AND e.kind = 14
+          AND e.parent BETWEEN (page[cardinality(page)]).seq AND coalesce((later[cardinality(later)]).seq, (page[1]).seq)
+        ORDER BY e.seq
+    );
     IF branch > 0 THEN
         states := ARRAY(SELECT l FROM threadkeep.state(p_tenant, p_owner, p_id, branch) l);
         remarks := ARRAY(
