@@ -136,7 +136,8 @@ async def test_ratings_in_the_metadata_become_entries(store: Store) -> None:
     assert (await take_in(store, LINES)).problems == []
     found = await store.snapshot(LOCAL, "bridge-settings", Page(messages=10))
     assert found.opinions == {2: Feedback(rating="up", comment="Nice.")}
-    heads = [branch.head for branch in (await store.tree(LOCAL, "bridge-everything")).branches()]
+    tree = (await store.snapshot(LOCAL, "bridge-everything")).tree
+    heads = [branch.head for branch in tree.branches()]
     opinions = [
         (await store.snapshot(LOCAL, "bridge-everything", Page(messages=100, head=head))).opinions for head in heads
     ]

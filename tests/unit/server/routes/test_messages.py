@@ -86,7 +86,7 @@ async def test_what_somebody_thinks_of_a_message_is_kept_shown_told_and_on_recor
         assert [message.get("feedback") for message in whole["messages"]] == [None, said]
         log = (await client.get(f"{path}/export", params={"format": "json"})).json()["entries"]
         assert [entry["parent"] for entry in log if entry["body"]["kind"] == "feedback"] == [3]
-        audit = (await client.get("/v1/admin/audit")).json()["data"]
+        audit = (await client.get("/v1/audit")).json()["data"]
         acts = [one["details"] for one in audit if one["action"] == "feedback.given"]
         assert acts == [{"entry": 3, "rating": "down"}]
         await client.post(f"{path}/messages/3/feedback", json={"rating": None})
