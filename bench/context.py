@@ -24,6 +24,7 @@ from bench.report import Report
 from bench.texts import turns
 from bench.turn import InstantModel
 from threadkeep.context.base import Context, Policy, Window
+from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_conversations
 from threadkeep.store.values import Append
@@ -55,7 +56,8 @@ async def gathered(place: Path, length: int, times: int) -> list[float]:
     chat = await conversations.create()
     source = turns(length)
     for _ in range(length // 2):
-        await conversations._store.append(LOCAL, chat.id, Append(bodies=next(source)))
+        said = [message.model_copy(update={"tokens": count_tokens(message)}) for message in next(source)]
+        await conversations._store.append(LOCAL, chat.id, Append(bodies=tuple(said)))
     await conversations.close()
     conversations = await open_conversations(f"sqlite:///{place}", [ASSISTANT], model=InstantModel())
     chat, watch = await conversations.get(chat.id), Stopwatch(gather_context)

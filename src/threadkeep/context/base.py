@@ -4,13 +4,13 @@
 recalled entries, passages) is read by `turn/steps/gather_context.py`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.message import Message
+from threadkeep.conversation.message import Message, Role
 
 if TYPE_CHECKING:
     from threadkeep.context.lines import Line
@@ -121,3 +121,10 @@ def cut_in(trace: Iterable[Mapping[str, Any]]) -> Cut | None:
             if isinstance(first, int) and isinstance(masked, int):
                 return Cut(first=first, masked=masked)
     return None
+
+
+def newest_cut(entries: Sequence[Entry]) -> Cut | None:
+    """Return the cut that the newest answer among the entries was made with."""
+    answers = (entry.body for entry in reversed(entries) if isinstance(entry.body, Message))
+    cuts = (cut_in(answer.tool_trace) for answer in answers if answer.role is Role.ASSISTANT)
+    return next((cut for cut in cuts if cut is not None), None)

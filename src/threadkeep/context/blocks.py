@@ -28,7 +28,7 @@ def old_text_of(message: Message) -> str:
 
 def text_of_blocks(message: Message) -> str:
     """Return the texts of all blocks of an answer, joined by spaces."""
-    if message.role is not Role.ASSISTANT:
+    if not message.blocks or message.role is not Role.ASSISTANT:
         return ""
     texts = (text_of_block(block).replace("\x00", "\ufffd").strip() for block in message.blocks)
     return " ".join(text for text in texts if text)

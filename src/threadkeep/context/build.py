@@ -110,6 +110,8 @@ def _joined(*texts: str) -> str:
 
 def _passages(material: Material) -> str:
     """Return the note that tells passages: the first ones, as many as fit into half of the budget."""
+    if not material.passages:
+        return ""
     room, found = material.budget // 2, list[str]()
     for passage in material.passages:
         text = printable(passage).strip()
@@ -147,8 +149,7 @@ def _with_notes(history: list[Line], material: Material) -> list[Line]:
     After a tool's result a note becomes part of it, marked: Gemini takes nothing but results there, and a message of
     its own would have to be a user's.
     """
-    text = "\n\n".join(note(printable(text).strip()) for text in material.notes if text.strip())
-    if not text:
+    if not (text := "\n\n".join([note(printable(text).strip()) for text in material.notes if text.strip()])):
         return history
     if not history or history[-1].shown.role is not Role.TOOL:
         return [*history, own_line(material.audience, "notes", text)]

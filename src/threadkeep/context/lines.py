@@ -95,7 +95,8 @@ def lines_of(entries: Iterable[Entry], audience: Audience, before: Sequence[Line
     for entry in entries:
         if isinstance(entry.body, Message):
             message = _prepared(entry.body, audience)
-            names |= {call.id: call.name for call in message.tool_calls}
+            for call in message.tool_calls:
+                names[call.id] = call.name
             tool = names.get(message.tool_result.tool_call_id, "") if message.tool_result else ""
             lines.append(Line(audience, message, entry, tool))
     return lines

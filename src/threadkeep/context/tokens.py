@@ -8,10 +8,11 @@ weights lie near what tokenizers of 2026 give; what a certain model counts diffe
 import json
 from collections.abc import Iterable
 from math import ceil
+from operator import mul
 
 from threadkeep.context.base import Counter
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.message import Message
+from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.parts import Attachment, Part, Reasoning
 
 MESSAGE, CALL = 4, 8
@@ -60,15 +61,20 @@ def tokens_in(text: str) -> int:
     """Return about how many tokens a text has."""
     signs = text.encode("utf-8", "surrogatepass").translate(_KINDS, _FOLLOWING_BYTES)
     words = _WORD_START * (b" " + signs.translate(_WORDS)).count(b" a")
-    return ceil(words + sum(weight * signs.count(kind) for kind, weight in _WEIGHTS.items()))
+    weights: Iterable[float] = map(mul, _WEIGHTS.values(), map(signs.count, _WEIGHTS))
+    return ceil(words + sum(weights))
 
 
 def count_tokens(message: Message) -> int:
     """Return about how many tokens a message has: what was stored with it, else by its signs."""
     if message.tokens is not None:
         return message.tokens
-    calls = sum(CALL + tokens_in(call.name + json.dumps(call.args, ensure_ascii=False)) for call in message.tool_calls)
-    return MESSAGE + tokens_in(message.content) + calls + sum(map(_tokens_of_part, message.parts))
+    beside = sum(map(_tokens_of_call, message.tool_calls)) + sum(map(_tokens_of_part, message.parts))
+    return MESSAGE + tokens_in(message.content) + beside
+
+
+def _tokens_of_call(call: ToolCall) -> int:
+    return CALL + tokens_in(call.name + json.dumps(call.args, ensure_ascii=False))
 
 
 def _tokens_of_part(part: Part) -> int:

@@ -9,7 +9,7 @@ The budget is for everything: tool definitions, the system message, notes, passa
 what was recalled gets a share of the rest; the history gets what is left, or less by policy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from threadkeep.context.base import Cut, Material, Window
@@ -52,8 +52,10 @@ def window(material: Material, lines: Turn, unspent: int) -> Shown:
     """Decide what of the lines is shown. `unspent` is what is left of the budget beside the parts that are neither
     history nor recall."""
     every, current = in_turns(lines, material.turn)
-    earlier = _newest(every, material.policy.size) if material.policy.window is Window.NEWEST else every
-    cut = material.cut
+    earlier, cut = every, material.cut
+    if material.policy.window is Window.NEWEST:
+        # Whole turns that have, with the current question, no more than so many messages.
+        earlier = _newest(every, (material.policy.size or DEFAULT_MESSAGES) - 1, len)
     if len(earlier) < len(every):
         cut = Cut(first=_first_seq(earlier, current), masked=cut.masked)
     room = _room_for_history(material, current, unspent)
@@ -64,10 +66,10 @@ def window(material: Material, lines: Turn, unspent: int) -> Shown:
     return Shown(earlier=shown, current=newest, cut=cut, room=_room_for_said(material, newest, unspent))
 
 
-def _newest(turns: list[Turn], messages: int) -> list[Turn]:
-    """Return the newest whole turns that have, with the current question, no more than so many messages."""
-    left, start = (messages or DEFAULT_MESSAGES) - 1, len(turns)
-    while start and (left := left - len(turns[start - 1])) >= 0:
+def _newest(turns: list[Turn], room: int, cost: Callable[[Turn], int]) -> list[Turn]:
+    """Return the newest turns that cost no more than the room, all together."""
+    start = len(turns)
+    while start and (room := room - cost(turns[start - 1])) >= 0:
         start -= 1
     return turns[start:]
 
@@ -85,7 +87,8 @@ def _cut_down(earlier: list[Turn], current: Turn, cut: Cut, room: int, limit: in
     past = min(int(room * BESIDE_LARGE), sum(_size_of_past([line.short for line in turn]) for turn in earlier))
     current, inner = squeeze(current, room - past, limit)
     left = room - size_of(current)
-    mask = max(cut.masked, inner or _verbatim_from(earlier, current, min(left, int(room * VERBATIM))))
+    verbatim = _newest(earlier, min(left, int(room * VERBATIM)), _size_of_past)
+    mask = max(cut.masked, inner or _first_seq(verbatim, current))
     shown = [_masked_before(turn, mask) for turn in earlier]
     kept = _fitting(shown, left - int(room * (1 - ENOUGH)))
     if len(kept) < len(earlier):
@@ -94,22 +97,9 @@ def _cut_down(earlier: list[Turn], current: Turn, cut: Cut, room: int, limit: in
     return kept, current, Cut(first=first, masked=mask)
 
 
-def _verbatim_from(earlier: list[Turn], current: Turn, room: int) -> int:
-    """Return the seq from which on turns stay in full: the newest ones that fit into the room."""
-    start = len(earlier)
-    while start and (room := room - _size_of_past(earlier[start - 1])) >= 0:
-        start -= 1
-    return _first_seq(earlier[start:], current)
-
-
 def _fitting(turns: list[Turn], room: int) -> list[Turn]:
     """Return the newest turns that fit into the room, in tokens and in the number of messages."""
-    start, messages = len(turns), int(MAX_MESSAGES * TARGET)
-    while start and (room := room - _size_of_past(turns[start - 1])) >= 0:
-        if (messages := messages - _messages(turns[start - 1])) < 0:
-            break
-        start -= 1
-    return turns[start:]
+    return _newest(_newest(turns, room, _size_of_past), int(MAX_MESSAGES * TARGET), _messages)
 
 
 def _size_of_past(turn: Turn) -> int:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -168,6 +168,24 @@ class ActiveTurn:
         turns = await self.deps.store.turns(lease.scope, lease.conversation)
         if (lease.turn, lease.owner, lease.fence) not in [(turn.number, turn.owner, turn.fence) for turn in turns]:
             raise LeaseLost
+
+    async def unless_stopped(self, work: Coroutine[Any, Any, None], due: Callable[[], float | None]) -> bool:
+        """Do some work until somebody stops the turn; return whether it came to its end, or raise what it raised.
+
+        `due` returns in how many seconds it is to be asked again, none if never; it may raise an error to end the work.
+        """
+        working, stopping = asyncio.create_task(work), asyncio.create_task(self.stop.wait())
+        try:
+            while not working.done() and not stopping.done():
+                await asyncio.wait((working, stopping), timeout=due(), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            is_done = working.done()
+            working.cancel()
+            await asyncio.wait((working,))
+        if is_done:
+            working.result()
+        return is_done
 
     async def append(self, *bodies: Appendable, settle: TurnChange | None = None) -> None:
         """Store entries of this turn, and with `settle` its end, in one commit."""

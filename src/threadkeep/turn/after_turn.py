@@ -9,7 +9,7 @@ is tried again after the next turn.
 import asyncio
 import logging
 
-from threadkeep.context.base import Cut, cut_in
+from threadkeep.context.base import Cut, newest_cut
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry, Summary, Update
@@ -110,7 +110,7 @@ async def _ask(active: ActiveTurn, request: Request, answer: Answer) -> None:
 async def _keep_summary(active: ActiveTurn) -> None:
     """Sum up what fell out of the window since the last summary."""
     lease, store = active.lease, active.deps.store
-    cut = _cut(active.entries)
+    cut = newest_cut(active.entries) or Cut()
     if not active.assistant.policy.summary or active.model.is_scripted or not cut.first:
         return
     earlier = await store.summary(lease.scope, lease.conversation, head=active.head)
@@ -124,12 +124,6 @@ async def _keep_summary(active: ActiveTurn) -> None:
     if text := answer.text.strip():
         summary = Summary(content=text, tokens=active.deps.count(Message(role=Role.SYSTEM, content=text)))
         await store.append(lease.scope, lease.conversation, Append(bodies=(summary,), parent=lost[-1].seq))
-
-
-def _cut(entries: list[Entry]) -> Cut:
-    """Return the cut that the last answer of the turn was made with."""
-    messages = [entry.body for entry in entries if isinstance(entry.body, Message) and entry.body.tool_trace]
-    return (cut_in(messages[-1].tool_trace) if messages else None) or Cut()
 
 
 def _summary_request(earlier: Entry | None, lost: tuple[Entry, ...]) -> Request:

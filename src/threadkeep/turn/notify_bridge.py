@@ -6,7 +6,7 @@ get lost, as on the bus: readers also look by themselves.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from secrets import token_hex
 
@@ -19,12 +19,12 @@ PAUSE = 2
 """The pause after a sending, as a multiple of how long it took: a busy database is bothered less often."""
 QUIET = TOLD_EVERY
 """Seconds after which the numbers of readers are sent again, which also tests whether the channel works."""
-MOST_TOPICS = (MOST_BYTES - 100) // (2 * TOPIC_BYTES)
 READERS = "readers "
 """The beginning of a message with numbers of readers; it is no hexadecimal digest."""
 COUNT_BYTES = 2
 MOST_READERS = 2 ** (8 * COUNT_BYTES) - 1
-MOST_COUNTS = (MOST_BYTES - 100) // (2 * (TOPIC_BYTES + COUNT_BYTES))
+MOST_DIGESTS = (MOST_BYTES - 100) // (2 * (TOPIC_BYTES + COUNT_BYTES))
+"""How many topics, with or without a number of readers, are in one message."""
 
 
 class NotifyBridge:
@@ -73,7 +73,7 @@ class NotifyBridge:
             for topic, count in _counts(names.removeprefix(READERS)):
                 self._bus.presence.hear(sender, topic, count)
             return
-        for topic in _topics(names):
+        for topic in map(Topic, _cut_up(names, TOPIC_BYTES)):
             self._bus.notify(topic)
             self._incoming.add(topic)
         self._woken.set()
@@ -99,19 +99,13 @@ class NotifyBridge:
                 await self._channel.send(self._reader_words(self._bus.presence.counts_here(present)))
             await asyncio.sleep(min(GATHER, PAUSE * (time.monotonic() - began)))
 
-    def _words(self, topics: list[Topic]) -> list[str]:
-        shares = (topics[first : first + MOST_TOPICS] for first in range(0, len(topics), MOST_TOPICS))
-        return [f"{self._sender} {b''.join(share).hex()}" for share in shares]
-
     def _reader_words(self, readers: dict[Topic, int]) -> list[str]:
         counts = [topic + min(count, MOST_READERS).to_bytes(COUNT_BYTES) for topic, count in readers.items()]
-        shares = (counts[first : first + MOST_COUNTS] for first in range(0, len(counts), MOST_COUNTS))
-        return [f"{self._sender} {READERS}{b''.join(share).hex()}" for share in shares]
+        return self._words(counts, READERS)
 
-
-def _topics(names: str) -> list[Topic]:
-    """Return the topics in a message; none for one that another program sent."""
-    return [Topic(each) for each in _cut_up(names, TOPIC_BYTES)]
+    def _words(self, digests: Sequence[bytes], kind: str = "") -> list[str]:
+        shares = (digests[first : first + MOST_DIGESTS] for first in range(0, len(digests), MOST_DIGESTS))
+        return [f"{self._sender} {kind}{b''.join(share).hex()}" for share in shares]
 
 
 def _counts(told: str) -> list[tuple[Topic, int]]:
@@ -120,6 +114,7 @@ def _counts(told: str) -> list[tuple[Topic, int]]:
 
 
 def _cut_up(told: str, size: int) -> list[bytes]:
+    """Return the pieces of a message; none of one that another program sent."""
     try:
         raw = bytes.fromhex(told)
     except ValueError:

@@ -14,7 +14,7 @@ from threadkeep.errors import StoreUnavailable
 from threadkeep.store.notify_channel import MOST_BYTES, NotifyChannel
 from threadkeep.turn import notify_bridge
 from threadkeep.turn.local_bus import LOOK, LocalBus, Nudge, Topic, topic_of
-from threadkeep.turn.notify_bridge import MOST_COUNTS, MOST_TOPICS, NotifyBridge
+from threadkeep.turn.notify_bridge import MOST_DIGESTS, NotifyBridge
 
 
 @dataclass
@@ -114,7 +114,7 @@ async def test_readers_here_hear_their_own_news_once() -> None:
 
 async def test_what_happens_at_once_is_told_together_and_much_of_it_in_several_words() -> None:
     cable, here, there = Cable(), Process(), Process()
-    count = MOST_TOPICS * 2 + 1
+    count = MOST_DIGESTS * 2 + 1
     async with joined(cable, here, there):
         for number in range(count):
             here.bus.publish("acme", f"c{number}")
@@ -174,7 +174,7 @@ async def test_a_process_that_comes_later_is_told_who_is_there() -> None:
 
 async def test_the_readers_of_very_many_conversations_are_told_in_several_words() -> None:
     cable, here, there = Cable(), Process(), Process()
-    ids = [f"c{number}" for number in range(MOST_COUNTS * 2 + 1)]
+    ids = [f"c{number}" for number in range(MOST_DIGESTS * 2 + 1)]
     with ExitStack() as stack:
         for each in ids:
             stack.enter_context(here.bus.subscribed("acme", each, presence=True))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import takewhile
 
-from threadkeep.context.base import Audience, Context, Cut, Material, Window, cut_in
+from threadkeep.context.base import Audience, Context, Cut, Material, Window, newest_cut
 from threadkeep.context.build import plan
 from threadkeep.context.marks import own
 from threadkeep.context.recall import worth_adding
@@ -101,7 +101,7 @@ async def _branch(active: ActiveTurn, audience: Audience) -> tuple[Branch, Cut]:
         branch = Branch(audience).followed_by(branch.entries)
     newest = branch.entries[-1].seq if branch.entries else 0
     branch = branch.followed_by([entry for entry in own if entry.seq > newest])
-    cut = next(filter(None, map(_cut_of, reversed(own))), cut)
+    cut = newest_cut(own) or cut
     active.history = branch, cut
     active.deps.branches.keep(key, branch)
     return branch, cut
@@ -121,8 +121,9 @@ async def _history(active: ActiveTurn, head: int, kept: Branch) -> tuple[Branch,
             few = FRESH if kept.entries and not read else limit
             page = await active.deps.store.newest(lease.scope, lease.conversation, limit=few, head=head)
             fork = fork or kept.newest_shared(page)
+            limit = min(2 * limit, MAX_LIMIT)
         read = [*page, *read]
-        cut = cut or next(filter(None, map(_cut_of, reversed(page))), None)
+        cut = cut or newest_cut(page)
         head = page[0].parent or 0
         if cut is None:
             said += [active.deps.count(entry.body) for entry in page if isinstance(entry.body, Message)]
@@ -140,13 +141,6 @@ def _is_enough(active: ActiveTurn, sizes: Sequence[int]) -> bool:
     """Whether messages of these sizes are more than the policy can use."""
     policy = active.assistant.policy
     return len(sizes) > policy.size if policy.window is Window.NEWEST else sum(sizes) > 2 * policy.tokens(_room(active))
-
-
-def _cut_of(entry: Entry) -> Cut | None:
-    """Return the cut that an answer was made with."""
-    if isinstance(entry.body, Message) and entry.body.role is Role.ASSISTANT:
-        return cut_in(entry.body.tool_trace)
-    return None
 
 
 def _is_cut(entries: Sequence[Entry], cut: Cut) -> bool:

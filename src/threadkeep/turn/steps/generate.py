@@ -277,23 +277,13 @@ class ModelCall:
 
 async def _heard_to_the_end(call: ModelCall) -> bool:
     """Take all that the model says; return whether somebody stopped it."""
-    active, loop = call.active, asyncio.get_running_loop()
-    silence = active.deps.silence
-    taking = asyncio.create_task(call.take_all())
-    stopping = asyncio.create_task(active.stop.wait())
-    try:
+    loop, silence = asyncio.get_running_loop(), call.active.deps.silence
+
+    def left() -> float:
         # Looks again when the silence would be over, instead of setting a timer for each word.
-        while not taking.done() and not stopping.done():
-            left = call.heard_at + silence - loop.time()
-            if left <= 0:
-                raise ModelTimeout(f"The model said nothing for {silence:g} seconds.")
-            await asyncio.wait((taking, stopping), timeout=left, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        stopping.cancel()
-        was_stopped = not taking.done()
-        taking.cancel()
-        await asyncio.wait((taking,))
-    if was_stopped:
-        return True
-    taking.result()
-    return False
+        seconds = call.heard_at + silence - loop.time()
+        if seconds <= 0:
+            raise ModelTimeout(f"The model said nothing for {silence:g} seconds.")
+        return seconds
+
+    return not await call.active.unless_stopped(call.take_all(), left)

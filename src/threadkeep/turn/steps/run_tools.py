@@ -1,6 +1,5 @@
 """Running tools: the calls were stored before this step; each result is stored as soon as it is there."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -30,17 +29,7 @@ MOST_TRACED, MOST_ARGUMENTS, MOST_RESULT = 100, 1_000, 200
 
 async def run_tools(active: ActiveTurn, step: RunTools) -> None:
     """Run calls concurrently and store each result; stopping the turn stops the calls."""
-    running_calls = asyncio.create_task(_run_and_store(active, step))
-    stopping = asyncio.create_task(active.stop.wait())
-    try:
-        await asyncio.wait((running_calls, stopping), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        stopping.cancel()
-        finished = running_calls.done()
-        running_calls.cancel()
-        await asyncio.wait((running_calls,))
-    if finished:
-        running_calls.result()
+    await active.unless_stopped(_run_and_store(active, step), lambda: None)
 
 
 async def refuse(active: ActiveTurn, calls: Sequence[ToolCall], reason: str) -> None:
