@@ -6,7 +6,7 @@ from pathlib import Path
 
 from threadkeep.context.base import Counter
 from threadkeep.context.tokens import count_tokens
-from threadkeep.conversion.converter import IMAGE_SIDE
+from threadkeep.conversion import IMAGE_SIDE
 from threadkeep.jobs import AUDIT_DAYS, SESSION_TIMEOUT
 from threadkeep.llm.prices import Price
 from threadkeep.retention.rules import Retention

@@ -39,6 +39,9 @@ EMBEDDINGS = "threadkeep.embeddings"
 FILE_PLACES = "threadkeep.file_places"
 """The entry points by which packages keep the bytes of attachments: `objects` makes `Chunks` of a URL, and of the
 `Chunks` before it, in which there may be some already."""
+CONVERSION = "threadkeep.conversion"
+"""The entry points by which a package opens attached files: `files` makes a `Converter`, given the longest side of an
+image in pixels."""
 TELEMETRY = "threadkeep.telemetry"
 """The entry points by which packages tell a collector of turns: `opentelemetry` makes an `Observer` that can `surround`
 an application and `close`."""

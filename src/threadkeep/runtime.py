@@ -15,14 +15,14 @@ from threadkeep.assistants import Agents, assistant_of, chat_assistant, with_win
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import IdSource, new_id
 from threadkeep.conversations import Conversations
-from threadkeep.conversion.converter import Converter
+from threadkeep.conversion import Converter
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, PackageMissing, StoreUnavailable
 from threadkeep.hosting import Hosting, SpoolSettings
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.offered import OfferedModels
 from threadkeep.retention.rules import Retention
-from threadkeep.rings import RETRIEVAL, load
+from threadkeep.rings import CONVERSION, RETRIEVAL, load
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
@@ -217,7 +217,7 @@ async def open_conversations(
         is_gone=lambda owner: is_embedded and is_gone(owner),
         lease_for=timedelta(seconds=hosting.lease_seconds),
         tool_timeout=hosting.tool_timeout,
-        converter=Converter(hosting.image_side),
+        converter=_converter(hosting.image_side),
         count=hosting.count,
         prices=hosting.prices,
         admission=hosting.admission,
@@ -231,6 +231,15 @@ async def open_conversations(
         audit_days=hosting.audit_days,
         session_timeout=hosting.session_timeout,
     )
+
+
+def _converter(image_side: int) -> Converter:
+    """Return what opens attached files, if a package for it is installed; without one they are kept as they are."""
+    try:
+        found: Converter = load(CONVERSION, "files", "the text of files")(image_side)
+        return found
+    except PackageMissing:
+        return Converter()
 
 
 def _meaning() -> Meaning | None:

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
-from threadkeep.conversion.converter import IMAGE_SIDE
+from threadkeep.conversion import IMAGE_SIDE
 from threadkeep.llm.base import DEFAULTS, ModelOptions
 from threadkeep.llm.prices import Price
 from threadkeep.retention.rules import Retention

@@ -10,7 +10,7 @@ from PIL import Image
 
 from tests.integration.test_llm_vendors import CLAUDE_TEXT, LLAMA_CALL, event, line
 from tests.told import name_of
-from tests.unit.conversion.test_converter import pdf
+from tests.unit.threadkeep_integrations.conversion.test_converter import pdf
 from tests.unit.turn.processes import ended
 from threadkeep.hosting import Hosting
 from threadkeep.llm.base import Model

@@ -19,7 +19,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
-from threadkeep.conversion.converter import Converter
+from threadkeep.conversion import Converter
 from threadkeep.errors import LeaseLost
 from threadkeep.llm.base import Model, ModelOptions
 from threadkeep.llm.loading import Loader

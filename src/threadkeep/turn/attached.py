@@ -12,7 +12,7 @@ from pathlib import Path
 from threadkeep.conversation.parts import MAX_PARTS, Attachment, Part, safe_file_name
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import storable
-from threadkeep.conversion.converter import LARGEST_FILE
+from threadkeep.conversion import LARGEST_FILE
 from threadkeep.errors import (
     AttachmentsTooLarge,
     FileNotFound,

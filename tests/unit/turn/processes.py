@@ -31,6 +31,7 @@ from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.after_turn import after_turn
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.runner import TurnRunner
+from threadkeep_integrations.conversion.converter import FileConverter
 
 PATIENCE = 20.0
 Names = list[str]
@@ -75,6 +76,7 @@ class Processes:
             "owner": f"process-{len(self._opened)}",
             "pauses": (0.0, 0.0),
             "lease_for": self.lease_for,
+            "converter": FileConverter(),
         }
         runner = WatchedRunner(EngineDeps(**(fields | parts)))
         choice = Choice(model.name, "The test plays it.")

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from threadkeep.conversion import converter
-from threadkeep.conversion.converter import MOST_TEXT, Converter
+from threadkeep.conversion import LARGEST_FILE
 from threadkeep.errors import RateLimited
+from threadkeep_integrations.conversion import converter
+from threadkeep_integrations.conversion.converter import MOST_TEXT, FileConverter
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
@@ -72,11 +73,11 @@ PARAGRAPHS = "<w:p><w:r><w:t>Dear</w:t><w:tab/><w:t>Anna</w:t></w:r></w:p><w:p><
     ids=["pdf", "docx", "markdown", "csv", "utf-16", "windows"],
 )
 async def test_the_text_of_a_document_comes_out_of_it(data: bytes, text: str) -> None:
-    assert await Converter().text(data, "ada") == text
+    assert await FileConverter().text(data, "ada") == text
 
 
 async def test_of_a_long_text_the_beginning_is_taken_and_marked() -> None:
-    text = await Converter().text(b"word " * MOST_TEXT, "ada")
+    text = await FileConverter().text(b"word " * MOST_TEXT, "ada")
     assert text == ("word " * MOST_TEXT)[:MOST_TEXT].strip() + " \n[…]"
 
 
@@ -98,12 +99,12 @@ ENTITIES = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
     ids=["empty", "program", "pdf", "zip", "cut", "entities", "outside", "bomb"],
 )
 async def test_what_is_no_document_or_a_bomb_has_no_text(data: bytes) -> None:
-    assert await Converter().text(data, "ada") == ""
+    assert await FileConverter().text(data, "ada") == ""
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
 async def test_a_large_image_becomes_smaller_in_its_own_format(kind: str) -> None:
-    made = await Converter(64).image("f", image(200, 100, kind), "ada")
+    made = await FileConverter(64).image("f", image(200, 100, kind), "ada")
     with Image.open(io.BytesIO(made)) as smaller:
         assert (smaller.size, smaller.format) == ((64, 32), kind)
 
@@ -112,7 +113,7 @@ async def test_an_image_is_turned_upright_and_loses_what_the_camera_noted() -> N
     notes, made = Image.Exif(), io.BytesIO()
     notes[0x0112], notes[0x010F] = 6, "Somebody's camera"
     Image.new("RGB", (200, 100)).save(made, "JPEG", exif=notes)
-    with Image.open(io.BytesIO(await Converter(50).image("f", made.getvalue(), "ada"))) as upright:
+    with Image.open(io.BytesIO(await FileConverter(50).image("f", made.getvalue(), "ada"))) as upright:
         assert upright.size == (25, 50)
         assert not upright.getexif()
 
@@ -123,23 +124,23 @@ async def test_an_image_is_turned_upright_and_loses_what_the_camera_noted() -> N
     ids=["small", "other", "none", "bomb", "cut"],
 )
 async def test_an_image_that_is_small_or_cannot_be_opened_stays_as_it_is(data: bytes) -> None:
-    assert await Converter(64).image("f", data, "ada") == data
+    assert await FileConverter(64).image("f", data, "ada") == data
 
 
 async def test_an_image_is_made_smaller_once_and_not_at_all_if_that_is_not_wanted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    large, making = image(200, 100), Converter(64)
+    large, making = image(200, 100), FileConverter(64)
     made = await making.image("f", large, "ada")
     monkeypatch.setattr(converter, "PROGRAM", tmp_path / "missing.py")
     assert await making.image("f", large, "ada") == made
     assert await making.image("g", large, "ada") == large
-    assert await Converter(0).image("f", large, "ada") == large
+    assert await FileConverter(0).image("f", large, "ada") == large
 
 
 async def test_the_images_that_are_held_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(converter, "MOST_CACHED", 2 * converter.ENTRY)
-    making = Converter(64)
+    making = FileConverter(64)
     for id in "abc":
         await making.image(id, image(9, 9), "ada")
     assert list(making._made) == ["b", "c"]
@@ -154,7 +155,7 @@ async def test_a_process_that_does_not_end_is_ended_and_what_it_said_counts(
     text = ""
     for seconds in (0.5, 5.0, 50.0):  # a busy machine takes its time to start it
         monkeypatch.setattr(converter, "SECONDS", seconds)
-        text = text or await Converter().text(b"x" * (1 << 20), "ada")
+        text = text or await FileConverter().text(b"x" * (1 << 20), "ada")
     assert text == "half"
 
 
@@ -163,11 +164,11 @@ async def test_a_process_gets_no_variable_of_ours(monkeypatch: pytest.MonkeyPatc
     telling.write_text("import os\nprint(dict(os.environ).keys() - {'LC_CTYPE'})")
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.setattr(converter, "PROGRAM", telling)
-    assert await Converter().text(b"", "ada") == "set()"
+    assert await FileConverter().text(b"", "ada") == "set()"
 
 
 async def test_a_file_beyond_the_limit_is_not_opened() -> None:
-    assert await Converter().text(b"a" * (converter.LARGEST_FILE + 1), "ada") == ""
+    assert await FileConverter().text(b"a" * (LARGEST_FILE + 1), "ada") == ""
 
 
 async def test_one_users_slow_files_do_not_hold_up_another_user(
@@ -181,7 +182,7 @@ async def test_one_users_slow_files_do_not_hold_up_another_user(
     )
     monkeypatch.setattr(converter, "PROGRAM", waits)
     monkeypatch.setattr(converter, "SECONDS", 600.0)
-    making = Converter()
+    making = FileConverter()
     slow = [asyncio.create_task(making.text(b"slow", "ada")) for _ in range(10)]
     await asyncio.sleep(0)  # each of them has begun
     assert making._waiting["ada"] == 10
@@ -196,6 +197,6 @@ async def test_one_users_slow_files_do_not_hold_up_another_user(
 async def test_a_user_has_so_many_files_waiting_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(converter, "MOST_WAITING", 0)
     with pytest.raises(RateLimited):
-        await Converter().text(b"x", "ada")
+        await FileConverter().text(b"x", "ada")
     large = image(200, 100)
-    assert await Converter(64).image("f", large, "ada") == large
+    assert await FileConverter(64).image("f", large, "ada") == large

@@ -30,7 +30,7 @@ _BREAKS = {"p": "\n", "br": "\n", "cr": "\n", "tab": "\t", "tc": "\t"}
 def limit_this_process() -> None:
     """Limit time and memory; forbid to write files and to start processes."""
     try:
-        import resource  # noqa: PLC0415 - there is none on Windows, where only the time is limited
+        import resource
     except ImportError:
         return
     limits = {"CPU": CPU_SECONDS, "AS": MEMORY, "FSIZE": 0, "CORE": 0, "NOFILE": 64, "NPROC": 0}
@@ -47,7 +47,7 @@ def text_of(data: bytes) -> Iterator[str]:
 
 
 def _pdf(data: bytes) -> Iterator[str]:
-    from pypdf import PdfReader  # noqa: PLC0415 - optional, and slow to import
+    from pypdf import PdfReader
 
     for number, page in enumerate(PdfReader(io.BytesIO(data)).pages):
         if number == MOST_PAGES:
@@ -115,7 +115,7 @@ def write_text(data: bytes, most: int) -> None:
 
 def write_image(data: bytes, side: int) -> None:
     """Write a large image with sides of at most `side`: in its own format, upright, without EXIF data."""
-    from PIL import Image, ImageOps  # noqa: PLC0415 - optional
+    from PIL import Image, ImageOps
 
     with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as image:
         if image.width * image.height > MOST_PIXELS:

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+from threadkeep.conversion import IMAGE_SIDE, LARGEST_FILE, Converter
 from threadkeep.errors import RateLimited
 
 PROGRAM = Path(__file__).with_name("program.py")
@@ -22,20 +23,16 @@ AT_A_TIME = 2
 MOST_WAITING = 20
 """How many files of one user wait or are converted; one more is refused."""
 SECONDS = 20.0
-LARGEST_FILE = 32 << 20
-"""The largest file in bytes that is opened at all."""
 MOST_TEXT = 50_000
 """How many characters are taken from one file."""
 MOST_CACHED = 32 << 20
 """How many bytes of converted images are cached."""
 ENTRY = 1000
 """What each cached image counts besides its bytes; one that need not be converted has none."""
-IMAGE_SIDE = 1568
-"""Most providers make larger images smaller themselves."""
 
 
-class Converter:
-    """Extracts the text of documents, and makes images smaller, to `image_side` pixels (0: not at all)."""
+class FileConverter(Converter):
+    """Converts files in processes; images to `image_side` pixels (0: not at all)."""
 
     def __init__(self, image_side: int = IMAGE_SIDE) -> None:
         self._slots = asyncio.Semaphore(AT_A_TIME)
@@ -45,13 +42,10 @@ class Converter:
         self._made: OrderedDict[str, bytes] = OrderedDict()
 
     async def text(self, data: bytes, user: Hashable) -> str:
-        """Return the text of a file, or its beginning; empty if no text can be read. `RateLimited` if too many files of
-        this user wait already."""
         written, _ = await self._run(data, user, "text", MOST_TEXT, 4 * MOST_TEXT + 100)
         return written.decode("utf-8", "ignore").strip()
 
     async def image(self, id: str, data: bytes, user: Hashable) -> bytes:
-        """Return the image, made smaller if that is wanted and possible. `id` always stands for the same bytes."""
         if id not in self._made and self._image_side:
             with suppress(RateLimited):
                 made, is_whole = await self._run(data, user, "image", self._image_side, LARGEST_FILE)
