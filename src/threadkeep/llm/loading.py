@@ -72,9 +72,9 @@ def load_model(
     environment = os.environ if environment is None else environment
     provider, colon, model = name.partition(":")
     if name == "demo" or any(point.name == name for point in rings.offered(rings.MODELS)):
-        return _from_ring(name, script, pace, limit)
+        return _in_ring(rings.MODELS, name, name)(script=script, pace=pace, limit=limit)
     if provider == "local":
-        return _from_provider("local", name, "pip install 'threadkeep[local]'")
+        return _in_ring(rings.MODEL_PROVIDERS, "local", name, "pip install 'threadkeep[local]'")(name)
     if not colon or not provider or not model:
         raise UnknownModel(
             f"There is no model {name!r}: write demo, local or provider:model, such as openai:gpt-6.1-terra."
@@ -82,7 +82,7 @@ def load_model(
     check_allowed(provider, environment)
     known = provider_named(provider)
     if known is None or not known.form:
-        return _from_provider("langchain", name, pip_line(provider))
+        return _in_ring(rings.MODEL_PROVIDERS, "langchain", name, pip_line(provider))(name)
     try:
         from threadkeep.llm.provider_model import ProviderModel  # noqa: PLC0415 - an optional package
     except ImportError:
@@ -96,20 +96,13 @@ def identity_of(name: str) -> str:
     return f"local:{realpath(path)}" if provider == "local" and path else name
 
 
-def _from_ring(name: str, script: Any, pace: float | None, limit: float | None) -> Model:
+def _in_ring(group: str, ring: str, name: str, line: str = "") -> Callable[..., Model]:
+    """Return what makes the model of a name; `line` installs what is missing."""
     try:
-        model: Model = rings.load(rings.MODELS, name, f"the model {name}")(script=script, pace=pace, limit=limit)
+        make: Callable[..., Model] = rings.load(group, ring, f"the model {name}")
     except PackageMissing as error:
-        raise UnknownModel(str(error)) from None
-    return model
-
-
-def _from_provider(ring: str, name: str, line: str) -> Model:
-    try:
-        model: Model = rings.load(rings.MODEL_PROVIDERS, ring, f"the model {name}")(name)
-    except PackageMissing as error:
-        raise UnknownModel(f"{name} needs a package: {line} ({error})") from None
-    return model
+        raise UnknownModel(f"{name} needs a package: {line} ({error})" if line else str(error)) from None
+    return make
 
 
 def check_allowed(provider: str, environment: Mapping[str, str]) -> None:

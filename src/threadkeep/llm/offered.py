@@ -97,7 +97,7 @@ def listed(provider: Provider, environment: Mapping[str, str], patience: float =
     if not url.startswith(("http://", "https://")):
         raise ValueError("a provider is asked over HTTP")
     request = Request(url, headers={"Accept": "application/json"})  # noqa: S310
-    for name, value in provider.headers(provider.key(environment)).items():
+    for name, value in provider.headers(provider.key(environment), environment).items():
         request.add_unredirected_header(name, value)
     proxies = [ProxyHandler({})] if is_loopback(url) else []
     try:

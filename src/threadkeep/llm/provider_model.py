@@ -23,7 +23,7 @@ from threadkeep.llm.endpoint import SILENCE, Endpoint
 from threadkeep.llm.form import Form, WrittenMessages, dumps
 from threadkeep.llm.gemini import Contents
 from threadkeep.llm.openai import ChatCompletions, Responses
-from threadkeep.llm.providers import provider_named
+from threadkeep.llm.providers import Provider, provider_named
 from threadkeep.llm.think_tags import ThinkTags
 from threadkeep.llm.vendor_errors import ProviderError, failure_told, retry_after_in, without_secrets
 
@@ -63,8 +63,8 @@ class ProviderModel(Model):
         url, key = base_url or provider.url(environment), api_key or provider.key(environment)
         if not key and url == provider.api:
             raise ModelRefused(f"{name} cannot be set up: {provider.keys[0]} is not set.")
-        endpoint = Endpoint(url, {**provider.headers(key), **(headers or {})}, silence)
-        return cls(name, form or _form(provider.form, endpoint), endpoint)
+        endpoint = Endpoint(url, {**provider.headers(key, environment), **(headers or {})}, silence)
+        return cls(name, form or _form(provider, endpoint), endpoint)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         body = await self._body(request)
@@ -130,14 +130,11 @@ def _checked(event: Any) -> Mapping[str, Any]:
     return event
 
 
-def _form(name: str, endpoint: Endpoint) -> Form:
-    match name:
-        case "anthropic":
-            return Messages()
-        case "gemini":
-            return Contents()
-        case "deepseek":
-            return ChatCompletions(max_tokens="max_tokens")
-        case _:
-            # OpenAI's newer models take tools in the Responses API only, which other servers seldom have.
-            return Responses() if endpoint.host.endswith("api.openai.com") else ChatCompletions()
+def _form(provider: Provider, endpoint: Endpoint) -> Form:
+    if provider.form == "anthropic":
+        return Messages()
+    if provider.form == "gemini":
+        return Contents()
+    if endpoint.host.endswith("api.openai.com"):
+        return Responses()  # OpenAI's newer models take tools there only; other servers seldom have it
+    return ChatCompletions("max_tokens" if provider.name == "deepseek" else "max_completion_tokens")

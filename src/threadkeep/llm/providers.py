@@ -6,22 +6,22 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider: a default model, the variables of its key and address, and the `extra` that its
-    form needs.
+    """A provider: a default model, and the variables of its key and address.
 
-    `form` is how it is asked by us; without one, LangChain asks it. `api` is its address unless another is set.
+    `form` is how it is asked by us, and the name of the extra that brings what that needs; without one, LangChain asks
+    it. `api` is its address unless another is set. `header_variables` are headers whose values may be set.
     """
 
     name: str
     model: str
     keys: tuple[str, ...]
     base_urls: tuple[str, ...] = ()
-    extra: str = ""
     form: str = ""
     api: str = ""
     list_path: str = "/models"
     key_header: str = "Authorization"
     more_headers: Mapping[str, str] = field(default_factory=dict)
+    header_variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def module(self) -> str:
@@ -37,10 +37,11 @@ class Provider:
         """Return the key that is set, or nothing."""
         return next((environment[name].strip() for name in self.keys if environment.get(name, "").strip()), "")
 
-    def headers(self, key: str) -> dict[str, str]:
+    def headers(self, key: str, environment: Mapping[str, str]) -> dict[str, str]:
         """Return the headers of every request."""
-        given = {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key} if key else {}
-        return {**self.more_headers, **given}
+        set_ones = {name: environment.get(variable, "") for name, variable in self.header_variables.items()}
+        keyed = {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key} if key else {}
+        return {**self.more_headers, **{name: value for name, value in set_ones.items() if value}, **keyed}
 
 
 PROVIDERS = (
@@ -49,16 +50,15 @@ PROVIDERS = (
         "gpt-6.1-terra",
         ("OPENAI_API_KEY",),
         ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-        extra="openai",
         form="openai",
         api="https://api.openai.com/v1",
+        header_variables={"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
     ),
     Provider(
         "anthropic",
         "claude-sonnet-5-5",
         ("ANTHROPIC_API_KEY",),
         ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL"),
-        extra="anthropic",
         form="anthropic",
         api="https://api.anthropic.com",
         list_path="/v1/models?limit=1000",
@@ -69,7 +69,6 @@ PROVIDERS = (
         "gemini-flash-latest",
         ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
         ("GOOGLE_GEMINI_BASE_URL",),
-        extra="gemini",
         form="gemini",
         api="https://generativelanguage.googleapis.com",
         list_path="/v1beta/models?pageSize=1000",
@@ -81,16 +80,14 @@ PROVIDERS = (
         "deepseek-v4-flash",
         ("DEEPSEEK_API_KEY",),
         ("DEEPSEEK_API_BASE",),
-        extra="openai",
-        form="deepseek",
+        form="openai",
         api="https://api.deepseek.com",
     ),
-    Provider("xai", "grok-4.5", ("XAI_API_KEY",), extra="openai", form="openai", api="https://api.x.ai/v1"),
+    Provider("xai", "grok-4.5", ("XAI_API_KEY",), form="openai", api="https://api.x.ai/v1"),
     Provider(
         "groq",
         "openai/gpt-oss-120b",
         ("GROQ_API_KEY",),
-        extra="openai",
         form="openai",
         api="https://api.groq.com/openai/v1",
     ),
@@ -107,7 +104,7 @@ def provider_named(name: str) -> Provider | None:
 def pip_line(name: str) -> str:
     """Return the line that installs what models of a provider need."""
     provider = provider_named(name)
-    return f"pip install 'threadkeep[{provider.extra}]'" if provider and provider.form else langchain_line(name)
+    return f"pip install 'threadkeep[{provider.form}]'" if provider and provider.form else langchain_line(name)
 
 
 def langchain_line(name: str) -> str:

@@ -137,3 +137,12 @@ def test_a_server_of_ones_own_needs_no_key() -> None:
 def test_a_provider_that_langchain_asks_is_not_asked_here(name: str) -> None:
     with pytest.raises(UnknownModel):
         ProviderModel.named(name, {})
+
+
+async def test_the_organisation_and_the_project_of_an_account_are_named() -> None:
+    async with openai_server(TOGETHER) as server:
+        environment = {"OPENAI_BASE_URL": server.url, "OPENAI_ORG_ID": "org-1", "OPENAI_PROJECT_ID": "proj-2"}
+        await texts(ProviderModel.named("openai:played", environment))
+    (headers,) = server.headers
+    assert (headers["openai-organization"], headers["openai-project"]) == ("org-1", "proj-2")
+    assert "authorization" not in headers
