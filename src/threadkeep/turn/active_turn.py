@@ -115,11 +115,11 @@ class ActiveTurn:
     has_spoken: bool = False
 
     @classmethod
-    async def load(cls, deps: EngineDeps, lease: Lease) -> "ActiveTurn":
-        """Read a turn from the log."""
+    async def load(cls, deps: EngineDeps, lease: Lease, entries: Sequence[Entry] = ()) -> "ActiveTurn":
+        """Read a turn from the log; a new one has just these `entries`."""
         conversation = await deps.store.get(lease.scope, lease.conversation)
-        entries = await turn_entries(deps.store, lease.scope, lease.conversation, lease.turn)
-        return cls(deps=deps, lease=lease, conversation=conversation, entries=entries)
+        found = entries or await turn_entries(deps.store, lease.scope, lease.conversation, lease.turn)
+        return cls(deps=deps, lease=lease, conversation=conversation, entries=list(found))
 
     @cached_property
     def assistant(self) -> Assistant:

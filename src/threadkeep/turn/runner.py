@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from threadkeep.background import is_being_cancelled, supervised
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
@@ -36,6 +37,7 @@ STOPPED = "the turn was stopped before a person decided"
 OTHERS_TIME = 60.0
 """Seconds that a turn whose assistant is not known here is left to processes that know it."""
 
+Run = Callable[[ActiveTurn], Awaitable[None]]
 Key = tuple[str, str, int, int]
 """Tenant, conversation, turn and fencing number, which identify a running turn."""
 
@@ -43,7 +45,7 @@ Key = tuple[str, str, int, int]
 class TurnRunner:
     """The turns that run in this process, each in its own task, independent of whoever asked for it."""
 
-    def __init__(self, deps: EngineDeps, after_turn: Callable[[ActiveTurn], Awaitable[None]] | None = None) -> None:
+    def __init__(self, deps: EngineDeps, after_turn: Run | None = None) -> None:
         self.deps = deps
         deps.store.listeners += (deps.bus.hear,)
         self._after_turn = after_turn
@@ -52,17 +54,18 @@ class TurnRunner:
         self._tasks: set[asyncio.Task[None]] = set()
         self._lease_task: asyncio.Task[None] | None = None
 
-    def begin(self, lease: Lease) -> None:
-        """Run a turn that was just begun, and then those that are queued behind it."""
-        self._run_task(lease, run_turn)
+    def begin(self, lease: Lease, entries: Sequence[Entry] = ()) -> None:
+        """Run a turn that was just begun, and then those that are queued behind it. A new one has these `entries`,
+        which need not be read."""
+        self._run_task(lease, run_turn, entries)
 
     def take_up(self, lease: Lease) -> None:
         """Go on with a turn that another owner left, or that waited for a person."""
         self._run_task(lease, resume_turn)
 
-    def _run_task(self, lease: Lease, run: Callable[[ActiveTurn], Awaitable[None]]) -> None:
+    def _run_task(self, lease: Lease, run: Run, entries: Sequence[Entry] = ()) -> None:
         leave = self.deps.admission.enter(lease.scope, lease.conversation)
-        self._spawn(self._run_with_queue(lease, run)).add_done_callback(lambda _: leave())
+        self._spawn(self._run_with_queue(lease, run, entries)).add_done_callback(lambda _: leave())
 
     def _spawn(self, work: Awaitable[None]) -> asyncio.Future[None]:
         task = asyncio.ensure_future(work)
@@ -72,12 +75,12 @@ class TurnRunner:
             self._lease_task = asyncio.create_task(supervised("keeping leases", self._keep_leases))
         return task
 
-    async def _run_with_queue(self, lease: Lease, run: Callable[[ActiveTurn], Awaitable[None]]) -> None:
+    async def _run_with_queue(self, lease: Lease, run: Run, entries: Sequence[Entry]) -> None:
         held: Lease | None = lease
         try:
             while held is not None:
-                held = await self._run_turn(held, run)
-                run = run_turn
+                held = await self._run_turn(held, run, entries)
+                run, entries = run_turn, ()
         except (LeaseLost, ConversationNotFound) as error:
             logger.info("a turn of %s is not ours any more: %s", lease.conversation, error)
         except StoreError as error:
@@ -93,9 +96,9 @@ class TurnRunner:
         for observer in self.deps.observers:
             observer.left(lease, code)
 
-    async def _run_turn(self, lease: Lease, run: Callable[[ActiveTurn], Awaitable[None]]) -> Lease | None:
+    async def _run_turn(self, lease: Lease, run: Run, entries: Sequence[Entry]) -> Lease | None:
         """Run one turn to its end; return the lease of the next queued one, if there is one."""
-        active = await ActiveTurn.load(self.deps, lease)
+        active = await ActiveTurn.load(self.deps, lease, entries)
         key = _key_of(lease.scope, lease.conversation, lease.turn, lease.fence)
         self._active[key] = active
         try:

@@ -1,10 +1,14 @@
 """A running turn: where it stands on its branch, whether it is still ours, and what it counts."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.unit.turn.begun import begun
+from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import LeaseLost
+from threadkeep.store.values import Begin
 from threadkeep.testing.samples import MINUTE, answered
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.steps.settle import settle
@@ -28,6 +32,19 @@ async def test_a_turn_that_another_owner_took_can_neither_confirm_nor_append() -
         await active.confirm()
     with pytest.raises(LeaseLost):
         await active.append(answered("Too late."))
+
+
+async def test_what_a_turn_began_with_is_all_that_the_log_has_of_it() -> None:
+    active = await begun()
+    lease, store = active.lease, active.deps.store
+    await settle(active, TurnState.COMPLETED)
+    hello = Begin(message=Message(role=Role.USER, content="Again"), owner="one", lease_for=MINUTE)
+    for begin in (hello, replace(hello, message=None, parent=active.head)):
+        began = await store.begin(lease.scope, lease.conversation, begin)
+        assert began.lease is not None
+        read = await ActiveTurn.load(active.deps, began.lease)
+        assert (await ActiveTurn.load(active.deps, began.lease, began.entries)).entries == read.entries
+        await settle(read, TurnState.COMPLETED)
 
 
 async def test_it_is_read_again_as_it_was_written_with_the_tokens_counted_once() -> None:

@@ -13,8 +13,8 @@ from threadkeep.conversation.parts import Reasoning
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
-from threadkeep.store.base import Store
-from threadkeep.store.values import Draft, LogPage, SpoolState
+from threadkeep.store.base import Outages, Store
+from threadkeep.store.values import Draft, LogPage
 from threadkeep.turn.follow import MOST_HELD, PAGE, _catch_up, _shortened, events_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -44,6 +44,8 @@ def told(shown: LogPage, cursor: Cursor) -> list[str]:
 class LongStore:
     """The log of a conversation with messages of a size, and how many characters were read of it at a time."""
 
+    outages = Outages()
+
     def __init__(self, *sizes: int) -> None:
         self.whole = page(*(Message(role=Role.USER, content="x" * size) for size in sizes), draft=draft("Once"))
         self.asked: list[int] = []
@@ -53,10 +55,6 @@ class LongStore:
         self.asked.append(limit)
         rest = self.whole.entries[cursor.seq :]
         return LogPage(entries=rest[:limit], draft=self.whole.draft if len(rest) < limit else None)
-
-    def spool_state(self, scope: Scope, conversation: str) -> SpoolState:
-        """Nothing is in a spool."""
-        return SpoolState()
 
 
 async def test_little_is_read_ahead_for_a_reader_of_large_messages_and_nothing_is_left_out() -> None:

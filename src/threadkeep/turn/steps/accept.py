@@ -54,7 +54,7 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
     with deps.admission.admitted(scope, conversation):
         begun = await deps.store.begin(scope, conversation, begin)
         if begun.lease is not None:
-            runner.begin(begun.lease)
+            runner.begin(begun.lease, begun.entries)
     if begun.lease is None and not begun.replayed:
         await _make_way(runner, scope, conversation, active)
     return begun
