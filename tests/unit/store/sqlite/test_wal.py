@@ -34,6 +34,12 @@ async def _open(folder: Path, clock: FakeClock) -> SqliteStore:
     return await SqliteStore.open(folder / "t.db", clock, new_id, MAX_BYTES)
 
 
+def _pages(store: SqliteStore) -> int:
+    """Return how many pages are in the log."""
+    assert isinstance(store.writer, Writer)
+    return store.writer.checkpoints.pages
+
+
 @pytest.fixture
 async def killed(tmp_path: Path, clock: FakeClock) -> Path:
     """A folder with the files of a process that was killed after some messages: all but the first is in the log, whose
@@ -48,7 +54,7 @@ async def killed(tmp_path: Path, clock: FakeClock) -> Path:
     folder.mkdir()
     for name in ("t.db", "t.db-wal"):
         shutil.copy(tmp_path / name, folder / name)
-    os.truncate(folder / "t.db-wal", 32 + store.writer.checkpoints.pages * FRAME)
+    os.truncate(folder / "t.db-wal", 32 + _pages(store) * FRAME)
     await store.close()
     return folder
 
@@ -131,7 +137,7 @@ async def test_the_file_of_the_log_is_longer_than_the_log_so_that_a_commit_need_
     for number in range(MESSAGES):
         await say(store, "kept", f"message {number}", scope=LOCAL)
         sizes.add((tmp_path / "t.db-wal").stat().st_size)
-    used = 32 + store.writer.checkpoints.pages * FRAME
+    used = 32 + _pages(store) * FRAME
     await store.close()
     assert max(sizes) > used
     assert len(sizes) < MESSAGES / 4
