@@ -32,7 +32,7 @@ from threadkeep.store.paging import backwards, check_position, newest_messages, 
 from threadkeep.store.shares import add_share, end_shares, good_shares
 from threadkeep.store.snapshot import Page, Snapshot
 from threadkeep.store.values import Append, Begun, LogPage
-from threadkeep.transfer.files import image_uris
+from threadkeep.transfer.moving import BranchWriter, branch_text
 from threadkeep.turn.attached import Attachable, attached
 from threadkeep.turn.follow import MOVED, follow
 from threadkeep.turn.runner import TurnRunner
@@ -312,9 +312,9 @@ class ConversationHandle:
         """Yield the whole branch (none: the current one) as it is now, oldest first, without remarks."""
         return walk(self._store, self.scope, self.id, head=head)
 
-    async def image_uris(self, entry: Entry) -> dict[str, str]:
-        """Return the images that a message shows as `data:` URIs, by the ids of their files; not large ones."""
-        return await image_uris(self._runner.deps.attachments, self.scope, entry)
+    def written(self, writer: BranchWriter, head: int | None = None) -> AsyncIterator[str]:
+        """Yield a branch (none: the current one) as a writer shows it, with the images that its messages show."""
+        return branch_text(self._store, self.scope, self.id, writer, self._runner.deps.attachments, head)
 
     def backwards(self, head: int | None = None) -> AsyncGenerator[Entry, None]:
         """Yield the same as `branch`, the newest first."""

@@ -1,5 +1,6 @@
 """Everything of a selection, moved: from one store to another, or into a file in one of the formats."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import suppress
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
-from threadkeep.conversation.scope import LOCAL
+from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import AlreadyExists, Conflict, InvalidInput, NotFound, StoreCorrupt
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import FACTS, PAGE, PRUNED, USER, Act, Wanted
@@ -112,12 +113,18 @@ async def export_archive(
 
 
 async def branch_text(
-    store: Store, conversation: Conversation, writer: BranchWriter, files: Attachments | None
+    store: Store,
+    scope: Scope,
+    conversation: str,
+    writer: BranchWriter,
+    files: Attachments | None,
+    head: int | None = None,
 ) -> AsyncIterator[str]:
-    """Yield the current branch of a conversation as a writer shows it."""
+    """Yield a branch (none: the current one) of a conversation as a writer shows it, message by message."""
     yield writer.begin()
-    async for entry in walk(store, conversation.scope, conversation.id):
-        if text := writer.write(entry, await image_uris(files, conversation.scope, entry)):
+    async for entry in walk(store, scope, conversation, head=head):
+        # To draw a long message takes a while.
+        if text := await asyncio.to_thread(writer.write, entry, await image_uris(files, scope, entry)):
             yield text
     yield writer.end()
 
@@ -136,7 +143,7 @@ async def export_branches(
     async for conversation in select(store, selection):
         if selection.conversation is None:
             archive.begin(f"{archive.members + 1:05}-{conversation.id}.{ending}")
-        async for text in branch_text(store, conversation, writer(conversation), attachments):
+        async for text in branch_text(store, conversation.scope, conversation.id, writer(conversation), attachments):
             if selection.conversation is not None:
                 yield text
             else:

@@ -1,8 +1,6 @@
 """Exports: a conversation as a file to keep. JSON holds everything, Markdown and HTML one branch for people to read."""
 
-import asyncio
 import re
-from collections.abc import AsyncIterator
 from enum import StrEnum
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -14,7 +12,6 @@ from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.export import export_text
-from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.server.html_export import POLICY, HtmlWriter
 from threadkeep.server.identity.guards import Who
@@ -63,22 +60,10 @@ def export_routes(conversations: Conversations) -> APIRouter:
             text = export_text(conversation, handle.entries(conversation.entries), utc_now())
             return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
         writer = MarkdownWriter(conversation) if chosen is Format.MARKDOWN else HtmlWriter(conversation)
-        text = written(writer, handle, found.branch)
+        text = handle.written(writer, found.branch)
         return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
 
     return router
-
-
-async def written(
-    writer: MarkdownWriter | HtmlWriter, handle: ConversationHandle, head: int | None
-) -> AsyncIterator[str]:
-    """Yield a branch as a file, message by message."""
-    yield writer.begin()
-    async for entry in handle.branch(head):
-        # To draw a long message takes a while.
-        if text := await asyncio.to_thread(writer.write, entry, await handle.image_uris(entry)):
-            yield text
-    yield writer.end()
 
 
 def file_headers(conversation: Conversation, chosen: Format) -> dict[str, str]:

@@ -22,7 +22,6 @@ from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import within_rate
 from threadkeep.server.requests import Body, ConversationId, Lasts
 from threadkeep.server.responses import Shown
-from threadkeep.server.routes.export import written
 
 MOST_READERS = 100
 """How many readers of links are answered at a time: drawing a long conversation takes a while."""
@@ -119,7 +118,7 @@ def _public_route(conversations: Conversations) -> APIRouter:
             if "text/html" not in request.headers.get("accept", ""):
                 raise
             return HTMLResponse(notice("Nothing here", GONE), 404, HEADERS)
-        text = written(HtmlWriter(handle.value.model_copy(update={"title": share.title})), handle, share.head)
+        text = handle.written(HtmlWriter(handle.value.model_copy(update={"title": share.title})), share.head)
         return StreamingResponse(text, media_type="text/html", headers=HEADERS)
 
     return router

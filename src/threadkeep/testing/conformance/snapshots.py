@@ -108,7 +108,7 @@ class TestSnapshots:
 
     async def test_what_is_no_entry_of_a_branch_is_not_found(self, store: Store) -> None:
         name = await _branched(store)
-        for seq in (3, 7, 99, -1, 2**70):
+        for seq in (3, 7, 99, -1, 2**31, 2**53, 2**70):
             for page in (Page(head=seq), Page(messages=1, before=seq), Page(messages=1, around=seq)):
                 with pytest.raises(EntryNotFound):
                     await store.snapshot(ADA, name, page)

@@ -45,13 +45,15 @@ BEGIN
         refused := 'conversation_not_found';
         RETURN;
     END IF;
-    branch := coalesce(p_head, now.head);
+    IF p_head IS NULL OR threadkeep.is_on_branch(p_tenant, now.key, p_head) THEN
+        branch := coalesce(p_head, now.head);
+    END IF;
     at := branch;
     IF p_before IS NOT NULL THEN
         SELECT e.parent INTO at FROM threadkeep.entry e
         WHERE e.tenant = p_tenant AND e.conversation = now.key AND e.seq = p_before AND e.kind <= 8;
     END IF;
-    IF at IS NULL OR (p_head IS NOT NULL AND NOT threadkeep.is_on_branch(p_tenant, now.key, p_head)) THEN
+    IF at IS NULL OR branch IS NULL THEN
         refused := 'entry_not_found';
         RETURN;
     END IF;
