@@ -143,10 +143,10 @@ class KeptConversations:
             bodies = sent.bodies if isinstance(sent, Append) else filter(None, (sent.message,))
             size = sum(len(body.model_dump_json()) for body in bodies)
             self._make_room(copy, size, is_sent=verb == "begin" or sent.lease is None)
+        # Before it is written: nobody may discard it meanwhile.
+        copy.is_changed = copy.is_changed or (verb in WRITES and verb != "extend")
         answer = await getattr(self._spool, verb)(*args, **kwargs)
-        if verb == "write":
-            copy.is_writing = True
-        elif verb in WRITES:
+        if verb in WRITES and verb != "write":
             copy.last = (await self._spool.get(*copy.place)).entries
         if isinstance(answer, Snapshot):
             return replace(answer, conversation=_incomplete(answer.conversation))

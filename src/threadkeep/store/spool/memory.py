@@ -128,7 +128,8 @@ class Known:
         entries = [self.entries.get(seq) for seq in range(first, last + 1)]
         states, lease = _states(entries), self.lease
         # A turn goes on only where all of it is known: what comes next is decided from its entries.
-        if lease and (states.get(lease.turn) is not TurnState.RUNNING or None in entries[lease.turn - first :]):
+        is_running = lease is not None and states.get(lease.turn) is TurnState.RUNNING
+        if lease and (not is_running or lease.turn < first or None in entries[lease.turn - first :]):
             lease = None
         adopt = Adopt(
             entries=tuple(self._placed(seq, first, set(branch), states) for seq in range(first, last + 1)),

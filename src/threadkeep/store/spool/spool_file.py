@@ -49,7 +49,7 @@ class Copy(BaseModel):
     """What is known of one conversation that the spool holds. `first` is the first entry that is known here, `base` the
     newest that came from the database, `last` the newest here; `answers` is whether enough is known for turns to go on;
     `is_new` is whether it was begun in the outage, with a `key` if it had one; `lease` is of the turn of the database
-    that goes on here, `is_writing` is whether that has written text since; `left` is set when it has left the spool."""
+    that goes on here; `is_changed` is whether this process has written to it; `left` is set when it has left."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
     scope: Scope
@@ -61,7 +61,7 @@ class Copy(BaseModel):
     key: KeyUse | None = None
     lease: Lease | None = None
     last: int = Field(default=0, exclude=True)
-    is_writing: bool = Field(default=False, exclude=True)
+    is_changed: bool = Field(default=False, exclude=True)
     bytes: int = Field(default=0, exclude=True)
     left: asyncio.Event = Field(default_factory=asyncio.Event, exclude=True)
     lock: asyncio.Lock = Field(default_factory=asyncio.Lock, exclude=True)
@@ -78,7 +78,7 @@ class Copy(BaseModel):
     @property
     def is_spooled(self) -> bool:
         """Whether it holds anything that is not in the database."""
-        return self.last > self.base or self.is_new or self.is_writing
+        return self.last > self.base or self.is_new or self.is_changed
 
     def runs(self, turn: int) -> bool:
         """Whether a turn is run here, and not in the database."""

@@ -140,6 +140,26 @@ async def test_a_turn_that_was_taken_up_is_carried_along_only_when_all_of_it_is_
     assert reader.held(name).draft == ("", "")
 
 
+async def test_a_turn_that_was_queued_before_the_first_entry_that_is_known_is_not_carried_along(tmp_path: Path) -> None:
+    store, reader = await _reader()
+    name = await new(store, ADA, "1", "2")
+    running = await store.begin(ADA, name, Begin(message=asked("3"), owner="other", lease_for=MINUTE))
+    queued = await store.begin(ADA, name, Begin(message=asked("5"), owner="other", lease_for=MINUTE))
+    assert running.lease is not None
+    await settle(store, running.lease, answered("4"))
+    await store.start(ADA, name, "other", MINUTE)
+    (turn,) = await store.turns(ADA, name)
+    await reader.ask("get", ADA, name)
+    lease = await reader.ask("take", turn, "one", MINUTE)
+    await reader.ask("log", ADA, name, Cursor(seq=queued.turn - 1))
+    await reader.ask("write", lease, "m", 0, "si")
+    held, spool = reader.held(name), await _spool(tmp_path)
+    assert (held.copy.first > lease.turn, held.copy.lease, held.copy.answers) == (True, None, False)
+    await spool.hold(held)
+    assert texts_of(await spool.newest(ADA, name)) == ["4", "5"]
+    await spool.close()
+
+
 async def test_a_message_with_the_text_of_one_of_which_the_key_is_not_known_may_be_that_one() -> None:
     store, reader = await _reader()
     name = await new(store, ADA, "from elsewhere")
