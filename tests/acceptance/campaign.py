@@ -13,13 +13,17 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tests.acceptance.checker import Ack, Checker
 from tests.acceptance.child import fork, in_child
 from tests.acceptance.writer import SHARED, write_for_ever
 from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
+from threadkeep.store.base import Store
+from threadkeep.store.files import store as files_store
 from threadkeep.testing.stores import whole_log
 
 CONVERSATIONS = 4
@@ -83,7 +87,7 @@ class Campaign:
         steps = 0 if self._chance.random() < 0.1 else self._chance.randint(1, 60)
         moment = self._chance.uniform(0.0, 0.005 if steps else 0.06)
         reader, out = os.pipe()
-        writer = fork(lambda: asyncio.run(write_for_ever(self._url, names, out)), reader)
+        writer = fork(lambda: _write(self._url, names, out), reader)
         os.close(out)
         told = b""
         until = time.monotonic() + (PATIENCE if steps else moment)
@@ -104,6 +108,12 @@ class Campaign:
         return [json.loads(line) for line in told.splitlines()]
 
 
+def _write(url: str, names: list[str], out: int) -> None:
+    # Views are written at once, so that writers are killed in the middle of that too.
+    files_store.VIEW_SECONDS = 0.0
+    asyncio.run(write_for_ever(url, names, out))
+
+
 async def _prepare(url: str) -> None:
     store = await open_store(url)
     await store.create(LOCAL, NewConversation(id=SHARED))
@@ -111,15 +121,39 @@ async def _prepare(url: str) -> None:
 
 
 async def _check(url: str, names: list[str], acks: list[Ack], was_created: bool, shared: int, out: int) -> None:
+    half_written = [f"{name} is half written" for name, texts in views(url).items() if texts is None]
     store = await open_store(url)
     checker = Checker(store, acks)
     for name in names:
         await checker.check(name, was_created=was_created)
     end = await checker.check_shared(shared)
     await store.ping()
+    stored = {name: await _texts(store, name) for name in (*checker.kept, SHARED)}
     await store.close()
-    answer = {"violations": checker.violations[:20], "shared": end, "kept": checker.kept}
+    shown = views(url)
+    differing = [f"the view of {name} differs" for name, texts in stored.items() if shown and shown.get(name) != texts]
+    answer = {"violations": [*half_written, *differing, *checker.violations][:20], "shared": end, "kept": checker.kept}
     os.write(out, json.dumps(answer).encode())
+
+
+def views(url: str) -> dict[str, list[str] | None]:
+    """Return the texts in the readable files of a folder of conversations; none for a file that is not whole."""
+    scheme, _, folder = url.partition(":///")
+    found: dict[str, list[str] | None] = {}
+    for path in Path(folder).glob("*.json") if scheme == "files" else ():
+        try:
+            found[path.stem] = [message["content"] for message in json.loads(path.read_bytes())["messages"]]
+        except ValueError:
+            found[path.stem] = None
+    return found
+
+
+async def _texts(store: Store, name: str) -> list[str]:
+    """Return the texts that the view of a conversation shows."""
+    bodies = [entry.body async for entry in store.walk(LOCAL, name)]
+    return [
+        body.content for body in bodies if isinstance(body, Message) and body.role is not Role.TOOL and body.content
+    ]
 
 
 async def _check_all(url: str, tally: Tally, out: int) -> None:

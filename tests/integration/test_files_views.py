@@ -125,6 +125,18 @@ async def test_closing_writes_every_view(tmp_path: Path, clock: FakeClock) -> No
     assert (_shown(tmp_path, "a"), _shown(tmp_path, "b")) == (["one"], ["one"])
 
 
+async def test_what_is_written_while_the_store_is_closed_starts_nothing_that_outlives_it(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    files = await _open(tmp_path, clock)
+    await new(files, LOCAL, "one", name=SHOP)
+    closing = asyncio.create_task(files.close())
+    await asyncio.sleep(0)
+    await say(files, SHOP, "two", scope=LOCAL)
+    await closing
+    assert files._showing is None or files._showing.done()
+
+
 async def test_what_another_program_adds_to_a_view_that_is_behind_is_appended(
     files: FilesStore, tmp_path: Path
 ) -> None:

@@ -52,6 +52,7 @@ class FilesStore(SqliteStore):
         self._views = ViewWriter(self._folder, self.writer, self._look, self._taking_in)
         self._refused: dict[Path, Signature] = {}
         self._showing: asyncio.Task[None] | None = None
+        self._is_closing = False
 
     @classmethod
     async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> "FilesStore":
@@ -60,10 +61,12 @@ class FilesStore(SqliteStore):
         return store
 
     async def close(self) -> None:
-        if self._closed:
+        if self._is_closing:
             return
+        self._is_closing = True
         if self._showing is not None:
             self._showing.cancel()
+            await asyncio.wait([self._showing])
         with suppress(StoreError):
             await self.write_views()
         await super().close()
@@ -152,7 +155,7 @@ class FilesStore(SqliteStore):
 
     async def _follow(self) -> None:
         await super()._follow()
-        if (self._showing is None or self._showing.done()) and not self._closed:
+        if (self._showing is None or self._showing.done()) and not self._is_closing:
             self._showing = asyncio.create_task(supervised("writing views", self._show))
 
     def _file(self, tenant: str, conversation: str) -> ViewFile:
