@@ -24,6 +24,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
 from threadkeep.store.files import store as files_store
+from threadkeep.store.paging import walk
 from threadkeep.testing.stores import whole_log
 
 CONVERSATIONS = 4
@@ -150,10 +151,8 @@ def views(url: str) -> dict[str, list[str] | None]:
 
 async def _texts(store: Store, name: str) -> list[str]:
     """Return the texts that the view of a conversation shows."""
-    bodies = [entry.body async for entry in store.walk(LOCAL, name)]
-    return [
-        body.content for body in bodies if isinstance(body, Message) and body.role is not Role.TOOL and body.content
-    ]
+    said = [entry.body async for entry in walk(store, LOCAL, name) if isinstance(entry.body, Message)]
+    return [message.content for message in said if message.role is not Role.TOOL and message.content]
 
 
 async def _check_all(url: str, tally: Tally, out: int) -> None:

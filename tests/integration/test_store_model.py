@@ -21,7 +21,7 @@ class StoreMachine(LogRules, TurnRules, ReadingRules):
     """All rules together."""
 
 
-@pytest.mark.parametrize(("backend", "examples"), [("memory", 150), ("sqlite", 80), ("postgresql", 40), ("files", 50)])
+@pytest.mark.parametrize(("backend", "examples"), [("sqlite", 150), ("postgresql", 40), ("memory", 50), ("files", 30)])
 def test_a_store_does_what_the_model_does(
     backend: str, examples: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
