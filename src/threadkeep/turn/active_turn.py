@@ -20,7 +20,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.conversion import Converter
-from threadkeep.errors import LeaseLost
+from threadkeep.errors import LeaseLost, StoreUnavailable
 from threadkeep.llm.base import Model, ModelOptions
 from threadkeep.llm.loading import Loader
 from threadkeep.llm.prices import Price
@@ -116,9 +116,12 @@ class ActiveTurn:
 
     @classmethod
     async def load(cls, deps: EngineDeps, lease: Lease, entries: Sequence[Entry] = ()) -> "ActiveTurn":
-        """Read a turn from the log; a new one has just these `entries`."""
+        """Read a turn from the log; a new one has just these `entries`. `StoreUnavailable` if there are none: in an
+        outage this instance may know of a conversation only what came later."""
         conversation = await deps.store.get(lease.scope, lease.conversation)
         found = entries or await turn_entries(deps.store, lease.scope, lease.conversation, lease.turn)
+        if not any(entry.turn == lease.turn for entry in found):
+            raise StoreUnavailable("The database is away, and this turn is not known here.")
         return cls(deps=deps, lease=lease, conversation=conversation, entries=list(found))
 
     @cached_property

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.turn.begun import begun
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.turn import TurnState
-from threadkeep.errors import LeaseLost
+from threadkeep.errors import LeaseLost, StoreUnavailable
 from threadkeep.store.values import Begin
 from threadkeep.testing.samples import MINUTE, answered
 from threadkeep.turn.active_turn import ActiveTurn
@@ -54,3 +54,9 @@ async def test_it_is_read_again_as_it_was_written_with_the_tokens_counted_once()
     assert again.entries == active.entries
     assert [getattr(entry.body, "tokens", None) for entry in again.entries[-2:]] == [4, 99]
     assert not again.is_settled
+
+
+async def test_a_turn_of_which_no_entry_is_known_is_left_for_recovery() -> None:
+    active = await begun()
+    with pytest.raises(StoreUnavailable):
+        await ActiveTurn.load(active.deps, active.lease.model_copy(update={"turn": 1000}), active.entries)
