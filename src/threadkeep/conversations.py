@@ -39,6 +39,7 @@ from threadkeep.llm.choice import Choice
 from threadkeep.retention.rules import Retention
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import Store
+from threadkeep.store.paging import check_limit, list_first_ones_first
 from threadkeep.store.shares import find_share
 from threadkeep.store.unreached import UnreachedTenants
 from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order, Outage
@@ -122,11 +123,19 @@ class Conversations:
 
     @checked
     async def list(
-        self, *, scope: Scope = LOCAL, limit: int = 20, after: str | None = None, **filters: Any
+        self,
+        *,
+        scope: Scope = LOCAL,
+        limit: int = 20,
+        after: str | None = None,
+        by_activity: bool = False,
+        **filters: Any,
     ) -> ConversationPage:
-        """Return a page of the user's conversations, the one with the newest entry first; `filters` are the fields of
-        `ListFilter`: assistant, status, archived, metadata, title."""
-        return await self._store.list(scope, ListFilter(**filters), limit=limit, after=after)
+        """Return a page of the user's conversations: those that stand first, then the others by their newest entry, or
+        all `by_activity`; `filters` are the fields of `ListFilter`: assistant, status, archived, metadata, title."""
+        if by_activity:
+            return await self._store.list(scope, ListFilter(**filters), limit=limit, after=after)
+        return await list_first_ones_first(self._store, scope, ListFilter(**filters), check_limit(limit), after)
 
     @checked
     async def search(

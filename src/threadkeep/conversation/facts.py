@@ -44,6 +44,11 @@ class ListedFacts(Value):
     status: Status = Status.ACTIVE
     archived: bool = False
 
+    @property
+    def is_first(self) -> bool:
+        """Whether lists show it before the others."""
+        return False
+
 
 class ConversationFacts(ListedFacts):
     """All facts: also those that may be large, which lists leave out."""

@@ -25,6 +25,8 @@ WALKED_CHARACTERS = 1024 * 1024
 """Pages of a walk grow up to so many entries, and up to so many characters if the next entries are like the last."""
 LOOKED_AT = 2000
 """How many conversations, the last active first, a filtered list reads for one page."""
+AMONG_FIRST, THE_OTHERS = "first.", "others"
+"""What cursors of a list begin with as long as it shows those that stand first, and the one behind them."""
 FIRST_PAGE = (2**62, 2**62)
 LAST_PLACE = (-(2**62), 0)
 Listed = tuple[Conversation, int]
@@ -47,8 +49,8 @@ class ListQuery(NamedTuple):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether a conversation may be left out."""
-        return self.where != EVERY
+        """Whether many conversations may be left out, and not only those that stand first."""
+        return not self.where.first and self.where.model_copy(update={"first": None}) != EVERY
 
 
 class Listing(NamedTuple):
@@ -77,6 +79,24 @@ def list_page(asked: ListQuery, listing: Listing) -> ConversationPage:
     items = tuple(conversation for conversation, _ in listing.found[:limit])
     end = activity(listing.found[limit - 1]) if len(listing.found) > limit else listing.reached
     return ConversationPage(items=items, next=None if end is None else activity_cursor(asked.whose, *end))
+
+
+async def list_first_ones_first(
+    store: Store, scope: Scope, where: ListFilter, limit: int, after: str | None
+) -> ConversationPage:
+    """Return a page of a user's list in which those that stand first come before the others."""
+    items: tuple[Conversation, ...] = ()
+    if after is None or after.startswith(AMONG_FIRST):
+        among = None if after is None else after.removeprefix(AMONG_FIRST)
+        page = await store.list(scope, where.model_copy(update={"first": True}), limit=limit, after=among)
+        items, after = page.items, None
+        if page.next is not None:
+            return ConversationPage(items=items, next=AMONG_FIRST + page.next)
+        if len(items) == limit:
+            return ConversationPage(items=items, next=THE_OTHERS)
+    rest, after = where.model_copy(update={"first": False}), None if after == THE_OTHERS else after
+    page = await store.list(scope, rest, limit=limit - len(items), after=after)
+    return ConversationPage(items=(*items, *page.items), next=page.next)
 
 
 def activity(listed: Listed) -> tuple[int, int]:

@@ -143,8 +143,9 @@ class WantedDocuments(NamedTuple):
 class ListFilter(SomeFacts):
     """Which conversations a list shows; what is not set does not matter. Metadata must have these values, where a text,
     a whole number or true and false are compared as text; a title must hold these words, the last as a beginning;
-    `shared` are those that have links, whether these still work or not."""
+    `shared` are those that have links, whether these still work or not; `first` those that stand before the others."""
 
+    first: bool | None = None
     metadata: dict[str, str] = Field(default_factory=dict, max_length=8)
     shared: bool | None = None
 
@@ -175,7 +176,7 @@ class ListFilter(SomeFacts):
         """Whether a conversation, with its metadata, is shown."""
         if any(getattr(conversation, name) != value for name, value in self._wanted().items()):
             return False
-        if self.shared not in (None, bool(conversation.shares)):
+        if self.shared not in (None, bool(conversation.shares)) or self.first not in (None, conversation.is_first):
             return False
         if self.title is not None and not self.title_terms().fits(words(conversation.title or "")):
             return False

@@ -109,7 +109,7 @@ async def _look(
     conversations: Conversations, scope: Scope, seen: _List, limit: int
 ) -> tuple[_List, list[Conversation]]:
     """Return the list as it is now, and what in it has changed. Only logs that have grown are read."""
-    listed = (await conversations.list(scope=scope, limit=limit)).items
+    listed = (await conversations.list(scope=scope, limit=limit, by_activity=True)).items
     changed = [conversation for conversation in listed if _is_changed(conversation, seen)]
     if limit < SHOWN and len(changed) == len(listed) == limit:
         return await _look(conversations, scope, seen, SHOWN)

@@ -186,14 +186,14 @@ def _add_change(commit: Commit, before: PostgresEnd, record: Record) -> None:
     if not updates:
         if version != before.version:
             commit.end = commit.end._replace(version=version)
-            commit.add("changes", (before.conversation, version, None, None, None))
+            commit.add("changes", (before.conversation, version, None, None, None, None))
         return
     facts = known = before.facts()
     for update in updates:
         facts = facts.after(update)
     commit.end = commit.end._replace(version=version, status=facts.status)
     titled = None if facts.title == known.title else sorted(words(facts.title or ""))
-    commit.add("changes", (before.conversation, version, *facts_columns(facts), titled))
+    commit.add("changes", (before.conversation, version, facts.is_first, *facts_columns(facts), titled))
 
 
 def _add_turn(commit: Commit, where: Place, turn: OpenTurn, record: Record) -> None:

@@ -34,6 +34,7 @@ CREATE TABLE threadkeep.conversation (
     version integer NOT NULL DEFAULT 1,
     indexed integer NOT NULL DEFAULT 0,
     bytes integer NOT NULL,
+    is_first boolean NOT NULL DEFAULT false,
     id bytea,
     deleted_id bytea,
     facts jsonb NOT NULL,
@@ -43,6 +44,8 @@ CREATE TABLE threadkeep.conversation (
 ) WITH (fillfactor = 80);
 CREATE INDEX conversation_by_activity ON threadkeep.conversation (tenant, owner, updated_at, key) WHERE id IS NOT NULL;
 CREATE INDEX conversation_by_deleted_id ON threadkeep.conversation (tenant, deleted_id) WHERE deleted_id IS NOT NULL;
+-- Those that lists show before the others.
+CREATE INDEX conversation_first ON threadkeep.conversation (tenant, owner) WHERE is_first AND id IS NOT NULL;
 -- For administrators of a tenant.
 CREATE INDEX conversation_by_activity_of_all ON threadkeep.conversation (tenant, updated_at, key) WHERE id IS NOT NULL;
 ALTER TABLE threadkeep.conversation ALTER facts SET STATISTICS 0, ALTER large SET STATISTICS 0;
@@ -183,7 +186,7 @@ INSERT INTO threadkeep.pulse VALUES (now());
 -- A conversation as it is now: the end of its log is what its last entry tells.
 CREATE VIEW threadkeep.conversation_now WITH (security_invoker = true) AS
 SELECT c.key, c.tenant, c.owner, c.id, c.version, c.created_at, coalesce(e.created_at, c.created_at) AS updated_at,
-       c.facts, c.large, coalesce(e.seq, 0) AS last, coalesce(e.head, e.seq, 0) AS head,
+       c.is_first, c.facts, c.large, coalesce(e.seq, 0) AS last, coalesce(e.head, e.seq, 0) AS head,
        coalesce(e.newest, e.seq, 0) AS newest, coalesce(e.total, c.bytes) AS total, coalesce(e.messages, 0) AS messages
 FROM threadkeep.conversation c
 LEFT JOIN LATERAL (
@@ -194,13 +197,13 @@ WHERE c.id IS NOT NULL;
 
 -- What becomes of a conversation as a whole; `title_words` is null where the title stays.
 CREATE TYPE threadkeep.change AS (
-    conversation bigint, version integer, facts jsonb, large jsonb, title_words text[]
+    conversation bigint, version integer, is_first boolean, facts jsonb, large jsonb, title_words text[]
 );
 
--- Which conversations a list shows: null lets everything through. What `facts` must hold and which names not, what the metadata
--- must hold, whether there are links, the words of a title, and beginnings of words.
+-- Which conversations a list shows: null lets everything through. Those that stand first or the others, what `facts` must hold
+-- and which names not, what the metadata must hold, whether there are links, the words of a title, and beginnings of words.
 CREATE TYPE threadkeep.list_filter AS (
-    present jsonb, absent text[], metadata jsonb, shared boolean, words text[], prefixes text[]
+    is_first boolean, present jsonb, absent text[], metadata jsonb, shared boolean, words text[], prefixes text[]
 );
 
 -- An entry as it is read, or why it is not.

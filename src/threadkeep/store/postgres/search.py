@@ -204,6 +204,7 @@ def to_filter(where: ListFilter, title: Terms) -> tuple[Any, ...]:
     present, absent = where.documents()
     metadata = {escape(key): escape(value) for key, value in where.metadata.items()}
     return (
+        where.first,
         dump_fields(present) if present else None,
         absent or None,
         json.dumps(metadata) if metadata else None,

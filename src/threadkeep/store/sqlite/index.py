@@ -137,10 +137,11 @@ def list_conversations(reader: Reader, asked: ListQuery) -> Listing:
         )
         reached = reader.db.row(f"{sql} LIMIT 1 OFFSET {LOOKED_AT - 1}", places)
     floor = reached or LAST_PLACE
+    listed = f"{LISTED} INDEXED BY conversation_first" if asked.where.first and keys[1] is not None else LISTED
     conditions, bindings = filtered(asked.where, asked.title)
     late = _late_activity(reader, *keys)
     derived = reader.db.execute(
-        f"{LISTED} WHERE {here} AND (c.updated_at, c.key) < (?3, ?4) AND (c.updated_at, c.key) >= (?5, ?6) "
+        f"{listed} WHERE {here} AND (c.updated_at, c.key) < (?3, ?4) AND (c.updated_at, c.key) >= (?5, ?6) "
         f"{conditions} {order} LIMIT {asked.limit + len(late)}",
         (*places, *floor, *bindings),
     )
@@ -159,6 +160,8 @@ def filtered(where: ListFilter, title: Terms) -> tuple[str, list[Any]]:
     conditions = [f"AND c.facts ->> '{name}' IS NULL" for name in wanted.absent]
     for name, value in wanted.present.items():
         conditions, bindings = [*conditions, f"AND c.facts ->> '{name}' = ?"], [*bindings, value]
+    if where.first is not None:
+        conditions.append("AND c.is_first" if where.first else "AND NOT c.is_first")
     if where.shared is not None:
         conditions.append(f"AND c.large ->> 'shares' IS {'NOT NULL' if where.shared else 'NULL'}")
     if where.metadata:

@@ -33,11 +33,14 @@ CREATE TABLE conversation (
     deleted_id BLOB,
     crc INTEGER,
     large_crc INTEGER,
+    is_first INTEGER NOT NULL DEFAULT 0,
     facts TEXT NOT NULL,
     large TEXT,
     UNIQUE (tenant, id)
 ) STRICT;
 CREATE INDEX conversation_by_activity ON conversation (tenant, user, updated_at, key) WHERE id IS NOT NULL;
+-- Those that lists show before the others.
+CREATE INDEX conversation_first ON conversation (tenant, user) WHERE is_first AND id IS NOT NULL;
 -- For those who look at the conversations of all users of a tenant.
 CREATE INDEX conversation_by_activity_of_all ON conversation (tenant, updated_at, key) WHERE id IS NOT NULL;
 CREATE INDEX conversation_by_deletion ON conversation (deleted_at) WHERE deleted_at IS NOT NULL;

@@ -250,8 +250,8 @@ class LogWriter:
         """Keep what is known of a conversation, and its checksums."""
         listed, large = (json.dumps(document, ensure_ascii=False) for document in encode_facts(facts))
         self.db.execute(
-            "UPDATE conversation SET version = ?, facts = ?, large = nullif(?, '{}') WHERE key = ?",
-            (version, listed, large, key.conversation),
+            "UPDATE conversation SET version = ?, is_first = ?, facts = ?, large = nullif(?, '{}') WHERE key = ?",
+            (version, facts.is_first, listed, large, key.conversation),
         )
         self.db.execute(
             f"UPDATE conversation SET crc = checksum({CONVERSATION}), large_crc = checksum(key, large) WHERE key = ?",

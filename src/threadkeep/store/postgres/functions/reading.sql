@@ -57,19 +57,29 @@ CREATE FUNCTION threadkeep.list(
 ) RETURNS SETOF threadkeep.conversation_now LANGUAGE plpgsql STABLE AS $$
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    IF p_where.is_first THEN
+        -- They are few, and have an index of their own.
+        RETURN QUERY SELECT n.* FROM threadkeep.conversation c
+        JOIN threadkeep.conversation_now n ON n.tenant = c.tenant AND n.key = c.key
+        WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.is_first AND c.id IS NOT NULL
+          AND (n.updated_at, n.key) < (p_before, p_key)
+          AND threadkeep.is_listed(n.tenant, n.key, n.is_first, n.facts, n.large, p_where)
+        ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit;
+        RETURN;
+    END IF;
     RETURN QUERY
     WITH late AS (
         SELECT n.* FROM threadkeep.behind b
         JOIN threadkeep.conversation_now n ON n.tenant = b.tenant AND n.key = b.conversation
         WHERE b.tenant = p_tenant AND b.owner = p_owner AND (n.updated_at, n.key) < (p_before, p_key)
           AND (n.updated_at, n.key) >= (p_floor, p_floor_key)
-          AND threadkeep.is_listed(n.tenant, n.key, n.facts, n.large, p_where)
+          AND threadkeep.is_listed(n.tenant, n.key, n.is_first, n.facts, n.large, p_where)
         ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit
     ), calm AS (
         SELECT c.key FROM threadkeep.conversation c
         WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL
           AND (c.updated_at, c.key) < (p_before, p_key) AND (c.updated_at, c.key) >= (p_floor, p_floor_key)
-          AND threadkeep.is_listed(c.tenant, c.key, c.facts, c.large, p_where)
+          AND threadkeep.is_listed(c.tenant, c.key, c.is_first, c.facts, c.large, p_where)
           -- Not as NOT EXISTS, which may be planned as a join with all that are behind.
           AND coalesce((
               SELECT false FROM threadkeep.behind b
@@ -97,13 +107,13 @@ BEGIN
         JOIN threadkeep.conversation_now n ON n.tenant = b.tenant AND n.key = b.conversation
         WHERE b.tenant = p_tenant AND (n.updated_at, n.key) < (p_before, p_key)
           AND (n.updated_at, n.key) >= (p_floor, p_floor_key)
-          AND threadkeep.is_listed(n.tenant, n.key, n.facts, n.large, p_where)
+          AND threadkeep.is_listed(n.tenant, n.key, n.is_first, n.facts, n.large, p_where)
         ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit
     ), calm AS (
         SELECT c.key FROM threadkeep.conversation c
         WHERE c.tenant = p_tenant AND c.id IS NOT NULL
           AND (c.updated_at, c.key) < (p_before, p_key) AND (c.updated_at, c.key) >= (p_floor, p_floor_key)
-          AND threadkeep.is_listed(c.tenant, c.key, c.facts, c.large, p_where)
+          AND threadkeep.is_listed(c.tenant, c.key, c.is_first, c.facts, c.large, p_where)
           AND coalesce((
               SELECT false FROM threadkeep.behind b
               WHERE b.tenant = p_tenant AND b.owner = c.owner AND b.conversation = c.key

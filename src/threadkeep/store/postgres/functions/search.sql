@@ -187,9 +187,10 @@ END $$;
 
 -- Whether a filter lets a conversation through.
 CREATE FUNCTION threadkeep.is_listed(
-    p_tenant integer, p_key bigint, p_facts jsonb, p_large jsonb, p_where threadkeep.list_filter
+    p_tenant integer, p_key bigint, p_is_first boolean, p_facts jsonb, p_large jsonb, p_where threadkeep.list_filter
 ) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT (p_where.present IS NULL OR p_facts @> p_where.present)
+    SELECT (p_where.is_first IS NULL OR p_is_first = p_where.is_first)
+        AND (p_where.present IS NULL OR p_facts @> p_where.present)
         AND (p_where.absent IS NULL OR NOT p_facts ?| p_where.absent)
         AND (p_where.shared IS NULL OR p_where.shared = coalesce(p_large ? 'shares', false))
         AND (p_where.metadata IS NULL OR threadkeep.has_metadata(p_large -> 'metadata', p_where.metadata))
@@ -228,7 +229,7 @@ BEGIN
     END IF;
     RETURN QUERY SELECT c.id, c.facts, c.created_at FROM threadkeep.conversation c
     WHERE c.tenant = p_tenant AND c.key = ANY (keys) AND c.id IS NOT NULL
-      AND threadkeep.is_listed(p_tenant, c.key, c.facts, c.large, p_where)
+      AND threadkeep.is_listed(p_tenant, c.key, c.is_first, c.facts, c.large, p_where)
       AND (p_since IS NULL OR c.created_at >= p_since) AND (p_until IS NULL OR c.created_at < p_until)
       AND threadkeep.is_titled(p_tenant, c.key, p_words, p_prefixes)
     ORDER BY c.key DESC LIMIT p_limit;
@@ -270,7 +271,7 @@ BEGIN
         JOIN threadkeep.conversation c ON c.tenant = p_tenant AND c.key = f.conversation
         JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = f.conversation AND e.seq = f.seq
         WHERE e.kind BETWEEN p_first_kind AND p_last_kind
-          AND threadkeep.is_listed(p_tenant, c.key, c.facts, c.large, p_where)
+          AND threadkeep.is_listed(p_tenant, c.key, c.is_first, c.facts, c.large, p_where)
         ORDER BY f.place LIMIT p_limit
     )
     -- A tenant that was moved to another machine has positions beyond the sequence there.

@@ -230,7 +230,7 @@ CREATE FUNCTION threadkeep.change(p_tenant integer, p_change threadkeep.change) 
 DECLARE changed integer;
 BEGIN
     UPDATE threadkeep.conversation c SET
-        version = p_change.version, facts = coalesce(p_change.facts, c.facts),
+        version = p_change.version, is_first = coalesce(p_change.is_first, c.is_first), facts = coalesce(p_change.facts, c.facts),
         large = CASE WHEN p_change.facts IS NULL THEN c.large ELSE p_change.large END
     WHERE c.tenant = p_tenant AND c.key = p_change.conversation RETURNING c.owner INTO changed;
     IF p_change.title_words IS NOT NULL THEN
