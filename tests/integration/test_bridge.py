@@ -60,6 +60,13 @@ def conversations(lines: bytes) -> dict[str, tuple[dict[str, Any], list[dict[str
     return found
 
 
+def told(value: Any) -> Any:
+    """Return what JSON tells, without names that stand for nothing: a later version may know more of them."""
+    if isinstance(value, dict):
+        return {name: told(each) for name, each in value.items() if each is not None}
+    return [told(each) for each in value] if isinstance(value, list) else value
+
+
 @pytest.mark.parametrize("file", [LINES, ARCHIVE], ids=["lines", "archive"])
 async def test_every_entry_of_every_conversation_is_there_and_a_second_import_changes_nothing(
     store: Store, file: Path
@@ -73,7 +80,7 @@ async def test_every_entry_of_every_conversation_is_there_and_a_second_import_ch
     for id, (header, entries) in before.items():
         now, log = after[id]
         ours = id in ("bridge-everything", "bridge-settings")
-        assert log[: len(entries)] == entries
+        assert told(log[: len(entries)]) == told(entries)
         kept = ("user", "title", "system", "model", "assistant", "status", "archived", "head", "created_at")
         assert {name: now[name] for name in kept} == {name: header[name] for name in kept}
         kept_there = {name: value for name, value in header["metadata"].items() if not (ours and name == "feedback")}
@@ -122,8 +129,8 @@ async def test_a_turn_that_was_queued_is_told_of_and_never_starts(store: Store) 
     assert (await take_in(store, LINES)).problems == []
     assert await store.turns(LOCAL, "bridge-queued") == ()
     log, _ = await whole_log(store, LOCAL, "bridge-queued")
-    told = [(entry.turn, entry.body.state) for entry in log if isinstance(entry.body, TurnChange)]
-    assert told == [
+    states = [(entry.turn, entry.body.state) for entry in log if isinstance(entry.body, TurnChange)]
+    assert states == [
         (1, TurnState.RUNNING),
         (3, TurnState.QUEUED),
         (1, TurnState.INTERRUPTED),

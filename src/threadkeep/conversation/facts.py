@@ -31,6 +31,7 @@ class SomeFacts(Value):
     title: Title | None = None
     status: Status | None = None
     archived: bool | None = None
+    pinned: bool | None = None
     model: Annotated[Text, Field(max_length=200, examples=["demo"])] | None = None
     assistant: Annotated[Id, Field(examples=["chat"])] | None = None
 
@@ -43,11 +44,12 @@ class ListedFacts(Value):
     model: str | None = None
     status: Status = Status.ACTIVE
     archived: bool = False
+    pinned: bool = False
 
     @property
     def is_first(self) -> bool:
         """Whether lists show it before the others."""
-        return False
+        return self.pinned
 
 
 class ConversationFacts(ListedFacts):

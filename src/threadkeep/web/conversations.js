@@ -85,7 +85,7 @@ export async function loadMore() {
   });
 }
 
-// Takes conversations in that are further down in the list: those that are pinned, have a name, or pass a filter.
+// Takes conversations in that are further down in the list: those that have a name, or pass a filter.
 export async function fetchSome(path) {
   const { data } = await get(path);
   take(data);
@@ -94,7 +94,7 @@ export async function fetchSome(path) {
 
 export const fetchFiltered = (filter) => fetchSome(`/v1/conversations?limit=${PAGE}&${filter}`).catch(complain);
 
-// Those that are pinned or in a folder are listed however old they are; one that is gone is forgotten.
+// Those in a folder are listed however old they are, as the server lists those that are pinned; one that is gone is forgotten.
 async function fetchFiled() {
   const listed = new Set(conversations.value.map((item) => item.id));
   for (const id of Object.keys(filing.value).filter((one) => !listed.has(one))) {
@@ -102,7 +102,7 @@ async function fetchFiled() {
       const { messages: _, ...about } = await get(conversationPath(id, "", { limit: 1 }));
       take([about]);
     } catch (error) {
-      if (error.status === 404) file(id, { pinned: false, folder: "" });
+      if (error.status === 404) file(id, { folder: "" });
     }
   }
 }

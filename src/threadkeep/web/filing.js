@@ -1,11 +1,11 @@
-// Which conversations are pinned or in a folder. It is kept in this browser, and the other tabs are told.
+// Which conversations are in a folder. It is kept in this browser, and the other tabs are told.
 
 import { signal } from "./preact.js";
 import { keep, kept, onChange } from "./shelf.js";
 
 const MOST = 200;
 
-/** @type {Signal<Record<string, { pinned?: boolean, folder?: string }>>} */
+/** @type {Signal<Record<string, { folder?: string }>>} */
 export const filing = signal({});
 
 export function start() {
@@ -15,14 +15,12 @@ export function start() {
 }
 
 /**
- * Pins a conversation, or puts it into a folder; what is left empty is taken away.
+ * Puts a conversation into a folder; one without a name takes it out.
  * @param {string} id
- * @param {{ pinned?: boolean, folder?: string }} change
+ * @param {{ folder: string }} place
  */
-export function file(id, change) {
-  const { [id]: before, ...others } = filing.value;
-  const now = { ...before, ...change };
-  const isNothing = !now.pinned && !now.folder;
-  filing.value = isNothing ? others : Object.fromEntries([...Object.entries(others), [id, now]].slice(-MOST));
+export function file(id, { folder }) {
+  const { [id]: _, ...others } = filing.value;
+  filing.value = folder ? Object.fromEntries([...Object.entries(others), [id, { folder }]].slice(-MOST)) : others;
   keep("filing", filing.value);
 }

@@ -20,6 +20,7 @@ interface About {
   model: string | null;
   status: string;
   archived: boolean;
+  pinned: boolean;
   version: number;
   head: number | null;
   entries: number;

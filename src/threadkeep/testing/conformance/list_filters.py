@@ -10,10 +10,11 @@ from threadkeep.conversation.entry import Update
 from threadkeep.conversation.facts import Status
 from threadkeep.errors import InvalidSearch
 from threadkeep.store.base import Store
-from threadkeep.store.values import ConversationPage, ListFilter
+from threadkeep.store.paging import list_first_ones_first
+from threadkeep.store.values import EVERY, ConversationPage, ListFilter
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
-from threadkeep.testing.samples import ADA, BOB, say
+from threadkeep.testing.samples import ADA, BOB, new, say
 from threadkeep.testing.stores import OpenAnother
 
 VALUES: dict[str, Any] = {
@@ -64,6 +65,32 @@ class TestListFilters:
         assert await _names(store, status=Status.ACTIVE) == ["c4", "c3", "c1", "c0"]
         assert await _names(store, assistant="market", status=Status.COMPLETED) == ["c2"]
         assert await _names(store, assistant="nobody") == []
+
+    async def test_what_is_pinned_comes_first_page_by_page_and_nothing_twice(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        for name in "abcdefg":
+            await new(store, ADA, "x", name=name)
+            clock.advance(1)
+        for name in "eca":
+            await store.update(ADA, name, Update(pinned=True))
+            clock.advance(1)
+        await say(store, "d", "newest of all")
+        for limit in (1, 2, 3, 4, 20):
+            names, after = list[str](), None
+            while True:
+                page = await list_first_ones_first(store, ADA, EVERY, limit, after)
+                names += [item.id for item in page.items]
+                if (after := page.next) is None:
+                    break
+            assert "".join(names) == "acedgfb", limit
+        assert await _names(store, pinned=True) == ["a", "c", "e"]
+        assert await _names(store, pinned=False) == ["d", "g", "f", "b"]
+        clock.advance(1)
+        assert (await store.update(ADA, "a", Update(pinned=False))).pinned is False
+        await store.update(ADA, "c", Update(archived=True))
+        page = await list_first_ones_first(store, ADA, ListFilter(archived=False), 20, None)
+        assert [item.id for item in page.items] == ["e", "a", "d", "g", "f", "b"]
 
     async def test_the_list_can_be_narrowed_to_what_is_archived_or_not(self, store: Store, clock: FakeClock) -> None:
         for name in ("a", "b", "c"):

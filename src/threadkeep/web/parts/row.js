@@ -3,7 +3,6 @@
 import { change, remove } from "../conversations.js";
 import { assistantNamed, assistants, nameOf } from "../session.js";
 import { isUnread } from "../unread.js";
-import { file, filing } from "../filing.js";
 import { html, useState } from "../preact.js";
 import { addressOf, go, onLink, route } from "../router.js";
 import { filed, isSidebarOpen } from "../views.js";
@@ -28,13 +27,12 @@ export function Row({ about, isOpen, state }) {
     };
     return html`<li class="row"><${TitleField} title=${about.title ?? ""} onSave=${save} onLeave=${() => setEdited(false)} /></li>`;
   }
-  const isPinned = Boolean(filing.value[about.id]?.pinned);
   const items = [
     { label: t("rename"), icon: "edit", run: () => setEdited(true) },
     {
-      label: isPinned ? t("unpin") : t("pin"),
+      label: about.pinned ? t("unpin") : t("pin"),
       icon: "pin",
-      run: () => file(about.id, { pinned: !isPinned }),
+      run: () => change(about.id, { pinned: !about.pinned }),
     },
     { label: t("moveToFolder"), icon: "folder", run: () => (filed.value = about) },
     {

@@ -137,8 +137,8 @@ function inGroups(items) {
   folders.sort(inOrder);
   /** @type {Map<string, About[]>} */
   const groups = new Map([t("pinned"), ...folders].map((name) => [name, []]));
-  for (const { item, pinned, folder } of placed) {
-    const name = pinned ? t("pinned") : folder || dayOf(new Date(item.updated_at), today);
+  for (const { item, folder } of placed) {
+    const name = item.pinned ? t("pinned") : folder || dayOf(new Date(item.updated_at), today);
     groups.set(name, [...(groups.get(name) ?? []), item]);
   }
   return [...groups].filter(([, listed]) => listed.length);
