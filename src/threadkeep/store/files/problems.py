@@ -20,8 +20,11 @@ class FileProblem:
     at: datetime
 
 
+MOST = 1000
+
+
 class FileProblems:
-    """The newest problem of each file. Safe to be used by several threads."""
+    """The newest problem of each file, of so many files. Safe to be used by several threads."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -31,11 +34,13 @@ class FileProblems:
     def report(self, path: Path, detail: str) -> None:
         """Report a problem, once as long as it stays the same."""
         with self._lock:
-            known = self._found.get(path)
+            known = self._found.pop(path, None)
+            if len(self._found) >= MOST:
+                self._found.pop(next(iter(self._found)))
             self._found[path] = FileProblem(path, detail, self._clock())
         if known is None or known.detail != detail:
             logger.warning("%s: %s", path, detail)
 
     def all(self) -> tuple[FileProblem, ...]:
         with self._lock:
-            return tuple(sorted(self._found.values(), key=lambda problem: problem.at))
+            return tuple(self._found.values())
