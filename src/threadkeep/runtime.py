@@ -311,11 +311,12 @@ async def migrate(url: str) -> list[str]:
             except ImportError:
                 raise StoreUnavailable(NO_POSTGRES) from None
             return await migrate_postgres(url)
-        case "sqlite" | "files":
+        case "sqlite" | "files" as scheme:
             from threadkeep.store.sqlite.opening import migrate as migrate_sqlite
 
             file = database_file(url)
-            return migrate_sqlite(file) if file is not None and file.parent.is_dir() else []
+            # A folder of files is made when it is opened.
+            return [] if file is None or (scheme == "files" and not file.exists()) else migrate_sqlite(file)
         case "memory":
             return []
         case _:

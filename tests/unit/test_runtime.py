@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +13,17 @@ from tests.told import data_of, failure_of, name_of
 from threadkeep import rings, runtime
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource
-from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
+from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreCorrupt, StoreUnavailable
 from threadkeep.hosting import Hosting
-from threadkeep.runtime import open_conversations, open_store, store_path
+from threadkeep.runtime import (
+    database_file,
+    migrate,
+    open_conversations,
+    open_store,
+    pending_migrations,
+    set_log_aside,
+    store_path,
+)
 from threadkeep.store.base import Store
 from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.testing.scripted_model import ScriptedModel
@@ -106,3 +115,24 @@ async def test_without_a_package_for_meaning_conversations_open_all_the_same(mon
     monkeypatch.setattr(rings, "offered", lambda group: ())
     async with await open_conversations("memory:", model=ScriptedModel()) as conversations:
         assert conversations._deps.meaning is None
+
+
+async def test_the_database_of_a_folder_of_files_is_looked_after_like_any_other(tmp_path: Path) -> None:
+    url = f"files:///{tmp_path / 'sessions'}"
+    assert await migrate(url) == pending_migrations(url) == []
+    assert not (tmp_path / "sessions").exists()
+    store = await open_store(url)
+    await store.close()
+    file = tmp_path / "sessions" / ".threadkeep" / "threadkeep.db"
+    assert (database_file(url), database_file("memory:")) == (file, None)
+    assert await migrate(url) == pending_migrations(url) == []
+    assert set_log_aside(url) is None
+    file.unlink()
+    file.with_name("threadkeep.db-wal").write_bytes(b"left alone")
+    with pytest.raises(StoreCorrupt):
+        await open_store(url)
+
+
+async def test_migrating_a_file_in_a_folder_that_is_missing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable):
+        await migrate(f"sqlite:///{tmp_path / 'missing' / 't.db'}")
