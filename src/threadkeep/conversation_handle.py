@@ -27,11 +27,12 @@ from threadkeep.errors import EntryNotFound, InvalidCursor, InvalidValue, LeaseL
 from threadkeep.llm.base import ModelOptions
 from threadkeep.retention.holds import delete_unless_held
 from threadkeep.store.audit import act_now
-from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED
+from threadkeep.store.base import MAX_LIMIT, ROOT
 from threadkeep.store.paging import backwards, check_position, newest_messages, walk
 from threadkeep.store.shares import add_share, end_shares, good_shares
 from threadkeep.store.snapshot import Page, Snapshot
 from threadkeep.store.values import Append, Begun, LogPage
+from threadkeep.transfer.exporter import log_of
 from threadkeep.transfer.moving import BranchWriter, branch_text
 from threadkeep.turn.attached import Attachable, attached
 from threadkeep.turn.follow import MOVED, follow
@@ -324,14 +325,10 @@ class ConversationHandle:
         """Return a page of the log: entries of all branches and remarks."""
         return await self._store.log(self.scope, self.id, after, limit=limit)
 
-    async def entries(self, until: int | None = None) -> AsyncIterator[Entry]:
-        """Yield the whole log up to an entry (none: the newest one by now), for an export that leaves nothing out."""
-        last = (await self.read()).entries if until is None else until
-        seq = ROOT
-        while seq < last:
-            for entry in (await self.log(Cursor(seq=seq), limit=min(WALKED, last - seq))).entries:
-                yield entry
-                seq = entry.seq
+    async def entries(self, of: Conversation | None = None) -> AsyncIterator[Entry]:
+        """Yield the whole log as it was when the conversation was read (none: as it is now), with nothing left out."""
+        async for entry in log_of(self._store, of or await self.read()):
+            yield entry
 
 
 @dataclass(frozen=True, kw_only=True)

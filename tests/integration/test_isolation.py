@@ -47,11 +47,12 @@ FILLED: dict[str, Any] = {
     "shared": False,
     "model": "demo",
     "order": "newest",
+    "rating": "up",
 }
 """What is sent where a value is needed, or does harm if it is obeyed."""
 LEFT_OUT = {
     *("after", "history", "store", "parent", "expected_head", "policy", "reason", "system", "assistant"),
-    *("of", "idempotency-key", "if-match", "accept", "prefer", "last-event-id", "key", "login"),
+    *("comment", "of", "idempotency-key", "if-match", "accept", "prefer", "last-event-id", "key", "login"),
     *("actor", "action", "object", "from", "to"),
     *("file", "upload", "name", "share", "token", "expires"),
 }

@@ -81,11 +81,14 @@ async def test_what_is_appended_is_answered_by_nobody_and_is_in_the_log() -> Non
     async with _opened() as conversations:
         conversation = await conversations.create(title="Kept")
         history = [Message(role=Role.USER, content="Hello"), Message(role=Role.ASSISTANT, content="Hello!")]
-        entries = await conversation.append(*history, key="once")
-        assert await conversation.append(*history, key="once") == entries
+        first, *rest = history
+        entries = await conversation.append(first, key="first")
+        begun = await conversation.read()
+        entries += await conversation.append(*rest, key="once")
+        assert await conversation.append(*rest, key="once") == entries[1:]
         assert await conversation.messages(limit=None) == history
         assert [entry async for entry in conversation.entries()] == list(entries)
-        assert [entry async for entry in conversation.entries(until=1)] == list(entries[:1])
+        assert [entry async for entry in conversation.entries(begun)] == list(entries[:1])
         assert [entry async for entry in conversation.backwards()] == list(entries)[::-1]
         assert await conversation.turns() == ()
 
