@@ -48,6 +48,7 @@ FILLED: dict[str, Any] = {
     "model": "demo",
     "order": "newest",
     "rating": "up",
+    "pinned": True,
 }
 """What is sent where a value is needed, or does harm if it is obeyed."""
 LEFT_OUT = {
@@ -95,8 +96,9 @@ def calls_of(document: dict[str, Any]) -> Iterator[Call]:
             body = {name: FILLED[name] for name in fields if name in FILLED} if fields else None
             found = [(place, name) for place, name in names if name in IDS]
             found += [("body", name) for name in fields if name in IDS]
+            filled = path.replace("{entry}", str(FILLED["entry"]))
             for place, name in found:
-                yield Call(method.upper(), path, place, name, query, body)
+                yield Call(method.upper(), filled, place, name, query, body)
 
 
 def _fields(document: dict[str, Any], operation: dict[str, Any]) -> dict[str, Any]:
