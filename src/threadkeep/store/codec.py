@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor, ZstdError
 
 from threadkeep.conversation.entry import Body, Summary
-from threadkeep.conversation.facts import LARGE, ConversationFacts
+from threadkeep.conversation.facts import LARGE, ConversationFacts, ListedFacts
 from threadkeep.conversation.message import Message, MessageStatus, Role, Usage
 from threadkeep.conversation.parts import stored_part
 from threadkeep.errors import InvalidInput, StoreCorrupt
@@ -198,8 +198,14 @@ def encode_facts(facts: ConversationFacts) -> tuple[dict[str, Any], dict[str, An
     return fields, large
 
 
+_USUAL = ConversationFacts().__dict__
+_PLAIN_FACTS = {name for name, field in ListedFacts.model_fields.items() if field.annotation in (bool, str | None)}
+
+
 def decode_facts(listed: Mapping[str, Any], large: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a conversation that these documents hold."""
+    """Return the fields of a conversation that these documents hold. Most hold plain values only, as we wrote them."""
+    if not large and listed.keys() <= _PLAIN_FACTS:
+        return {**_USUAL, "metadata": {}, **listed}
     return ConversationFacts.model_validate({**listed, **large}).__dict__
 
 

@@ -7,8 +7,8 @@ type OpenConversation = import("./conversation.js").OpenConversation;
 /** The name of a text in the catalogues. */
 type TextKey = keyof typeof import("./texts/en.js").default;
 
-/** A catalogue: every text, with the forms for numbers that its language has. */
-type Texts = Record<TextKey, string | Partial<Record<Intl.LDMLPluralRule, string>>>;
+/** A catalogue: texts with the forms for numbers that its language has. What is missing is shown in English. */
+type Texts = Partial<Record<TextKey, string | Partial<Record<Intl.LDMLPluralRule, string>>>>;
 
 type TurnState = "running" | "waiting" | "queued";
 

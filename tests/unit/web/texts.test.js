@@ -1,5 +1,5 @@
-// The catalogues are complete, and no module of the page has a text of its own. Modules are read with the parser that node
-// brings along; `--expose-internals` lets a test use it.
+// The catalogues are complete but for what is named here, and no module of the page has a text of its own. Modules are read with
+// the parser that node brings along; `--expose-internals` lets a test use it.
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
@@ -48,11 +48,21 @@ test("every problem that somebody at the page can meet is told in every language
   );
 });
 
-test("every language has every text, with the same places for values", async () => {
+// Which texts are shown in English where a language has none yet: named here, so that nobody forgets them.
+/** @type {Record<string, string[]>} */
+const UNTRANSLATED = { de: [], fr: [], es: [], ja: [], ar: [] };
+
+test("every language has every text but those that are named, with the same places for values", async () => {
   const holes = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
   for (const language of Object.keys(LANGUAGES)) {
     const { default: texts } = await import(`${WEB}texts/${language}.js`);
-    assert.deepEqual(Object.keys(texts).sort(), Object.keys(english).sort(), language);
+    const absent = Object.keys(english).filter((key) => !Object.hasOwn(texts, key));
+    assert.deepEqual(absent, UNTRANSLATED[language] ?? [], language);
+    assert.deepEqual(
+      Object.keys(texts).filter((key) => !Object.hasOwn(english, key)),
+      [],
+      language,
+    );
     const { pluralCategories } = new Intl.PluralRules(language).resolvedOptions();
     for (const [key, found] of Object.entries(texts)) {
       const wanted = english[key];

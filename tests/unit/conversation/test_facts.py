@@ -1,0 +1,33 @@
+"""What is known of a conversation is the fold of its updates, and a field of it is declared once."""
+
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.facts import LARGE, ConversationFacts, ListedFacts, SomeFacts, Status
+from threadkeep.store.codec import decode_facts, encode_facts
+from threadkeep.store.values import ListFilter
+
+
+def test_an_update_changes_what_it_names_and_nothing_else() -> None:
+    before = NewConversation(title="Otters", system="Be brief.", metadata={"a": 1}).facts()
+    after = before.after(Update(title="Seals", archived=True)).after(Update(metadata={}, status=Status.COMPLETED))
+    expected = ConversationFacts(title="Seals", system="Be brief.", archived=True, status=Status.COMPLETED)
+    assert after == expected
+    assert after.after(Update()) == after
+
+
+def test_everything_that_lists_show_can_be_changed_and_filtered_by() -> None:
+    assert set(ListedFacts.model_fields) == set(SomeFacts.model_fields)
+
+
+def test_facts_come_back_from_their_documents_in_which_nothing_usual_stands() -> None:
+    facts = ConversationFacts(title="\x00", metadata={"b": 1, "a": [None]}, pinned=True)
+    listed, large = encode_facts(facts)
+    assert (listed, large) == ({"title": "\x00", "pinned": True}, {"metadata": {"b": 1, "a": [None]}})
+    assert ConversationFacts(**decode_facts(listed, large)) == facts
+    assert encode_facts(ConversationFacts()) == ({}, {})
+    assert large.keys() <= LARGE
+
+
+def test_a_filter_asks_for_what_stands_in_the_document_and_for_what_does_not() -> None:
+    wanted = ListFilter(status=Status.ACTIVE, archived=True, title="otters").documents()
+    assert (wanted.present, wanted.absent) == ({"archived": True}, ["status"])
