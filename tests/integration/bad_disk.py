@@ -55,9 +55,9 @@ async def _append_until_refused(store: Store, name: str) -> list[str]:
 
 async def full(url: str, folder: Path) -> None:
     """What does not fit is refused and leaves nothing; when there is room again, the same handle goes on."""
-    mount(folder, "size=3m")
+    mount(folder, "size=6m")
     ballast = folder / "ballast"
-    ballast.write_bytes(b"x" * 1_000_000)
+    ballast.write_bytes(b"x" * 4_000_000)  # room for a readable document, too, which is not compressed
     await fill_and_free(url, ballast)
 
 
