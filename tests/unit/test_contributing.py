@@ -1,6 +1,7 @@
 """The page for contributors: every path on it exists, and each of the ten changes stays within six files."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,8 @@ def test_a_change_names_at_most_six_files_and_all_of_them_exist(change: str, fil
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:src|tests|docs|bench|examples)/[\w./-]*)`", PAGE))))
 def test_a_path_that_the_page_names_exists(path: str) -> None:
     assert (ROOT / path).exists()
+
+
+def test_every_group_of_entry_points_is_on_the_page() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert [group for group in project["entry-points"] if f"| `{group}` |" not in PAGE] == []
