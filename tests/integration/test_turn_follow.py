@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.told import data_of, name_of
-from tests.unit.turn.processes import PATIENCE, Processes, ended, first, new_conversation, said_in, seen, settled, told
+from tests.unit.turn.processes import PATIENCE, Processes, ended, first, new_conversation, said_in, settled, told
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Update
 from threadkeep.conversation.events import Event
@@ -140,12 +140,11 @@ async def test_a_reader_without_a_cursor_begins_in_the_present(processes: Proces
     await ended(await chat.send("First"))
     turn = await chat.send("Second")
     await said_in(chat, "New ")
-    events: list[Event] = []
-    async with asyncio.timeout(PATIENCE), aclosing(chat.follow()) as present:
-        reading = asyncio.create_task(anext(present))
-        await seen(chat, "text.delta")
+    async with asyncio.timeout(PATIENCE), aclosing(chat.follow(presence=True)) as present:
+        # Its own presence is the first that a reader is told: then it has begun.
+        assert name_of(await anext(present)) == "presence"
         gate.set()
-        events.append(await reading)
+        events = [await anext(present)]
         while name_of(events[-1]) != "turn.completed":
             events.append(await anext(present))
     assert all(event.cursor.seq > turn.entries[-1].seq - 1 for event in events)
