@@ -1,6 +1,7 @@
 """The form of Anthropic's messages: what a user says and what tools return are blocks of one message."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
@@ -15,11 +16,11 @@ from threadkeep.llm.pieces import Piece, pieces_of
 
 _SEES = frozenset(("image", "pdf", "tool image", "tool pdf"))
 _KNOWN = (
-    (r"claude-\w+-4-5", Traits(200_000, _SEES, 64_000)),
-    (r"claude-\w+-4-6", Traits(1_000_000, _SEES, 128_000)),
+    (re.compile(r"claude-\w+-4-5"), Traits(200_000, _SEES, 64_000)),
+    (re.compile(r"claude-\w+-4-6"), Traits(1_000_000, _SEES, 128_000)),
     # From here on models decide themselves how long to think, and take no sampling options.
-    (r"claude-\w+-(4-[7-9]|[5-9])", Traits(1_000_000, _SEES, 128_000, reasons=True)),
-    (r"claude-", Traits(200_000, _SEES, 32_000)),
+    (re.compile(r"claude-\w+-(4-[7-9]|[5-9])"), Traits(1_000_000, _SEES, 128_000, reasons=True)),
+    (re.compile(r"claude-"), Traits(200_000, _SEES, 32_000)),
 )
 
 

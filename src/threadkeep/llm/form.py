@@ -47,12 +47,12 @@ class Form(ABC):
 
     path: str
     options: Mapping[str, str]
-    known: tuple[tuple[str, Traits], ...]
+    known: tuple[tuple[re.Pattern[str], Traits], ...]
     may_write_tags = False
 
     def traits(self, model: str) -> Traits:
         """Return what is known of a model."""
-        return next((traits for pattern, traits in self.known if re.match(pattern, model)), Traits())
+        return next((traits for pattern, traits in self.known if pattern.match(model)), Traits())
 
     @abstractmethod
     def written(self, message: Message, files: Files, tool: str) -> bytes:

@@ -1,6 +1,7 @@
 """The form of Gemini's contents: parts of a user and of a model, calls always whole, results by the names of tools."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
@@ -20,7 +21,7 @@ class Contents(Form):
     """Gemini's contents, at its own API; Vertex AI, where tokens of an account have to be renewed, is not."""
 
     path = "/v1beta/models/{model}:streamGenerateContent?alt=sse"
-    known = (("gemini-", _GEMINI),)
+    known = ((re.compile("gemini-"), _GEMINI),)
     options: Mapping[str, str] = {
         "temperature": "temperature",
         "top_p": "topP",

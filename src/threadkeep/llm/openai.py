@@ -3,6 +3,7 @@
 Nothing is stored at OpenAI, because the log is ours: so reasoning comes back encrypted, and is sent again.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,16 +17,16 @@ from threadkeep.llm.vendor_errors import ProviderError
 
 _SEES = frozenset(("image", "pdf", "tool image", "tool pdf"))
 _KNOWN = (
-    (r"gpt-3\.5", Traits(16_385)),
-    (r"gpt-4\.1", Traits(1_047_576, _SEES)),
-    (r"gpt-4(o|-turbo)", Traits(128_000, _SEES)),
-    (r"gpt-4", Traits(8_192)),
-    (r"gpt-5[\d.]*-chat", Traits(272_000, _SEES)),
-    (r"gpt-5(\.[12])?(-|$)", Traits(272_000, _SEES, reasons=True)),
-    (r"gpt-5\.(3|\d+-(mini|nano))", Traits(400_000, _SEES, reasons=True)),
-    (r"gpt-([5-9]|\d\d)", Traits(1_050_000, _SEES, reasons=True)),
-    (r"o3-mini", Traits(200_000, reasons=True)),
-    (r"o\d", Traits(200_000, _SEES, reasons=True)),
+    (re.compile(r"gpt-3\.5"), Traits(16_385)),
+    (re.compile(r"gpt-4\.1"), Traits(1_047_576, _SEES)),
+    (re.compile(r"gpt-4(o|-turbo)"), Traits(128_000, _SEES)),
+    (re.compile(r"gpt-4"), Traits(8_192)),
+    (re.compile(r"gpt-5[\d.]*-chat"), Traits(272_000, _SEES)),
+    (re.compile(r"gpt-5(\.[12])?(-|$)"), Traits(272_000, _SEES, reasons=True)),
+    (re.compile(r"gpt-5\.(3|\d+-(mini|nano))"), Traits(400_000, _SEES, reasons=True)),
+    (re.compile(r"gpt-([5-9]|\d\d)"), Traits(1_050_000, _SEES, reasons=True)),
+    (re.compile(r"o3-mini"), Traits(200_000, reasons=True)),
+    (re.compile(r"o\d"), Traits(200_000, _SEES, reasons=True)),
 )
 _SOUNDS = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/x-wav": "wav", "audio/wav": "wav"}
 
