@@ -111,6 +111,32 @@ async def test_a_queued_message_that_arrived_unheard_and_began_here_is_there_who
         assert await store.database.turns(ADA, name) == ()
 
 
+async def test_a_queued_message_stays_one_beside_a_turn_whose_text_arrived_unheard(
+    postgres_database: Urls, tmp_path: Path
+) -> None:
+    other = await open_store(postgres_database.server)
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
+        name = await new(store, ADA, "one", "two")
+        lease = (await run(store, name, "three")).lease
+        assert lease is not None
+        await store.get(ADA, name)
+        proxy.lose_answers()
+        assert (await run(store, name, "five")).lease is None
+        await other.write(lease, "unheard", 0, "fo")
+        await settle(store, lease, answered("four"))
+        begun = await store.start(ADA, name, "one", MINUTE)
+        assert begun is not None
+        assert begun.lease is not None
+        await settle(store, begun.lease, answered("six"))
+        proxy.speak()
+        await until_well(store)
+    assert [turn.number for turn in await other.turns(ADA, name)] == [lease.turn], "it is taken up there"
+    said = [(turn, text) for _, _, turn, text in await places(other, name) if text]
+    assert [turn for turn, text in said if text == "five"] == [begun.turn]
+    assert {"four", "six"} <= {text for _, text in said}
+    await other.close()
+
+
 async def test_a_tool_that_acts_waits_for_the_database_and_one_that_may_be_repeated_does_not(
     postgres_database: Urls, tmp_path: Path
 ) -> None:

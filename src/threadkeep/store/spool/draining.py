@@ -209,8 +209,9 @@ class Draining:
         try:
             self.written = (await self._database.adopt(self._copy.scope, self._target, adopt)).entries
         except errors.ConversationBusy:
-            # Text arrived there that nobody heard of: whoever takes that turn up there sees to it.
-            self._given_up |= {fate.number for fate in fates.values() if fate.is_ours}
+            # Text of the running turn arrived there that nobody heard of: whoever takes that turn up there sees to it.
+            running = TurnState.RUNNING
+            self._given_up |= {fate.number for fate in fates.values() if fate.is_ours and fate.state is running}
             raise errors.ImportConflict from None
         except errors.InvalidParent:
             # What it continues is not on a branch there: another conversation has this id by now.
