@@ -8,7 +8,7 @@ from threadkeep.store.base import Store
 from threadkeep.transfer.exporter import Selection, pages_of, select
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import BEGINNING, JsonlReader, JsonlWriter
-from threadkeep.transfer.portable import Portable, Problem
+from threadkeep.transfer.portable import ImportProblem, Portable
 
 EVERYTHING = Selection()
 LOCAL = Scope(tenant="local", user="local")
@@ -24,7 +24,7 @@ async def exported(store: Store, selection: Selection = EVERYTHING) -> bytes:
 
 
 async def imported(
-    store: Store, items: Iterator[Portable | Problem], scope: Scope = LOCAL, *, finish: bool = False
+    store: Store, items: Iterator[Portable | ImportProblem], scope: Scope = LOCAL, *, finish: bool = False
 ) -> Report:
     """Import everything, whoever it belongs to; the logs are as they were until the import is finished."""
     importer = Importer(store, scope, keep_users=True, keep_tenants=True)

@@ -49,7 +49,7 @@ from threadkeep.tools.registry import Registry
 from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.importer import OwnImporter
 from threadkeep.transfer.jsonl import Written
-from threadkeep.transfer.moving import BranchWriter, Format, export
+from threadkeep.transfer.moving import BranchWriter, ExportFormat, export
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.attached import Attachable, attached
 from threadkeep.turn.local_bus import LocalBus, list_topic
@@ -183,7 +183,7 @@ class Conversations:
         """Yield a selection in a `Format`, as JSON Lines the rest of what was begun; `progress` is told how many
         entries are done. As Markdown or HTML, a `writer` shows the current branches: of one conversation a page, of
         many an archive."""
-        return export(self._store, self._deps.attachments, selection, Format(form), progress, begun, writer)
+        return export(self._store, self._deps.attachments, selection, ExportFormat(form), progress, begun, writer)
 
     def importer(self, scope: Scope) -> OwnImporter:
         """Return an importer of conversations for a user."""

@@ -16,7 +16,7 @@ from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.errors import InvalidId, InvalidImport, InvalidInput
 from threadkeep.text.title import title_from_words
-from threadkeep.transfer.portable import Header, LogCheck, Portable, Problem, validated
+from threadkeep.transfer.portable import Header, ImportProblem, LogCheck, Portable, validated
 
 _MILLISECONDS = 1e11
 _LONGEST_NAME = 64
@@ -53,15 +53,15 @@ class Foreign:
     place: str = ""
 
 
-def built(place: str, foreign: Foreign) -> Portable | Problem:
+def built(place: str, foreign: Foreign) -> Portable | ImportProblem:
     """Return the conversation as one of ours, or what is wrong with it."""
     foreign.place = place
     try:
         return build(foreign)
     except InvalidInput as error:
-        return Problem.of(place, error)
+        return ImportProblem.of(place, error)
     except (ValidationError, TypeError, ValueError, LookupError, AttributeError, RecursionError):
-        return Problem.of(place, InvalidImport("A message has a shape that no known export has."))
+        return ImportProblem.of(place, InvalidImport("A message has a shape that no known export has."))
 
 
 def build(foreign: Foreign) -> Portable:

@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 
 from threadkeep.errors import ImportDamaged, InvalidImport, InvalidInput, StoreUnavailable, TooDeep, UnknownFormat
-from threadkeep.transfer.portable import Portable, Problem
+from threadkeep.transfer.portable import ImportProblem, Portable
 from threadkeep_importers.builder import Foreign, Node, built, moment
 from threadkeep_importers.foreign import foreign, said
 from threadkeep_importers.msgpack import unpack
@@ -122,35 +122,35 @@ async def connected(url: str) -> AsyncIterator[PostgresDatabase]:
         await connection.close()
 
 
-async def read_sqlite(path: str, table: str | None) -> AsyncIterator[Portable | Problem]:
+async def read_sqlite(path: str, table: str | None) -> AsyncIterator[Portable | ImportProblem]:
     """Yield the conversations in an SQLite file."""
     name = Path(path).name
     try:
         opened = SqliteFile(Path(path))
     except ImportDamaged as error:
-        yield Problem.of(name, error)
+        yield ImportProblem.of(name, error)
         return
     with closing(opened):
         async for item in _built(opened, f"{name}, ", table):
             yield item
 
 
-async def read_postgres(url: str, table: str | None) -> AsyncIterator[Portable | Problem]:
+async def read_postgres(url: str, table: str | None) -> AsyncIterator[Portable | ImportProblem]:
     """Yield the conversations in a PostgreSQL database."""
     async with connected(url) as database:
         async for item in _built(database, "", table):
             yield item
 
 
-async def _built(database: Database, name: str, table: str | None) -> AsyncIterator[Portable | Problem]:
+async def _built(database: Database, name: str, table: str | None) -> AsyncIterator[Portable | ImportProblem]:
     try:
         async for place, found in sessions(database, table):
             if isinstance(found, Foreign):
                 yield built(f"{name}{place}", found)
             elif isinstance(found, InvalidInput):
-                yield Problem.of(f"{name}{place}", found)
+                yield ImportProblem.of(f"{name}{place}", found)
     except InvalidInput as error:
-        yield Problem.of(name.rstrip(", ") or "database", error)
+        yield ImportProblem.of(name.rstrip(", ") or "database", error)
 
 
 async def sessions(db: Database, table: str | None = None) -> AsyncIterator[Item]:

@@ -6,13 +6,13 @@ from typing import Any
 
 from threadkeep.conversation.message import Role
 from threadkeep.errors import InvalidImport, UnknownFormat
-from threadkeep.transfer.portable import Portable, Problem
+from threadkeep.transfer.portable import ImportProblem, Portable
 from threadkeep_importers.builder import Foreign, Node, built, moment, role_of, text_of
 
 Reader = Callable[[dict[str, Any]], Foreign]
 
 
-def read(place: str, value: Any) -> Portable | Problem:
+def read(place: str, value: Any) -> Portable | ImportProblem:
     """Return the conversation in a JSON value as one of ours; `UnknownFormat` if no known program wrote it."""
     return built(place, foreign(value))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, Self, TypeVar
 
 from threadkeep.errors import EmbeddingFailed, IndexUnusable
-from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.text.excerpt import split
 from threadkeep.text.stop_words import language_of
 from threadkeep.text.words import MAX_QUERY_CHARACTERS, index_terms, words_in_order
@@ -41,7 +41,7 @@ class Added(NamedTuple):
 class HybridIndex(Retriever):
     """Documents in one file. `open` makes one; `close` when it is no longer needed."""
 
-    def __init__(self, reader: Database, writer: Database, embeddings: Embeddings) -> None:
+    def __init__(self, reader: SqliteDatabase, writer: SqliteDatabase, embeddings: Embeddings) -> None:
         self._reader = _Connection(reader)
         self._writer = self._reader if writer is reader else _Connection(writer)
         self._embeddings = embeddings
@@ -143,18 +143,18 @@ class HybridIndex(Retriever):
 class _Connection:
     """A connection and the one thread that uses it."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="threadkeep-index")
         self._closed = False
 
-    async def do(self, work: Callable[[Database], T]) -> T:
+    async def do(self, work: Callable[[SqliteDatabase], T]) -> T:
         """Do the work in the thread."""
         if self._closed:
             raise IndexUnusable("The index is closed.")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._do, work)
 
-    def _do(self, work: Callable[[Database], T]) -> T:
+    def _do(self, work: Callable[[SqliteDatabase], T]) -> T:
         with translating_sqlite_errors():
             return work(self._database)
 
@@ -168,17 +168,17 @@ class _Connection:
         self._database.close()
 
 
-def _write(database: Database, prepared: Sequence[Prepared]) -> None:
+def _write(database: SqliteDatabase, prepared: Sequence[Prepared]) -> None:
     with transaction(database):
         for each in prepared:
             writing.write(database, each)
 
 
-def _remove(database: Database, ids: Sequence[str]) -> int:
+def _remove(database: SqliteDatabase, ids: Sequence[str]) -> int:
     with transaction(database):
         return sum(writing.remove(database, id) for id in ids)
 
 
-def _search(database: Database, wanted: reading.Wanted, limit: int) -> list[Passage]:
+def _search(database: SqliteDatabase, wanted: reading.Wanted, limit: int) -> list[Passage]:
     with transaction(database, "DEFERRED"):
         return reading.search(database, wanted, limit)

@@ -8,7 +8,7 @@ from typing import Literal
 from threadkeep.conversation.message import Message
 from threadkeep.errors import InvalidValue, RetrievalError
 from threadkeep.llm.base import Model
-from threadkeep.turn.lookup import Found, Lookup, Rewrite
+from threadkeep.turn.lookup import LookedUp, Lookup, Rewrite
 from threadkeep_retrieval.base import Filter, Query, Retriever, Rewriter
 from threadkeep_retrieval.hybrid import HybridIndex
 from threadkeep_retrieval.loading import load_embeddings
@@ -37,11 +37,11 @@ class RetrieverLookup(Lookup):
     rewriting: Literal["model", "words", "never"] = "model"
     filters: Filters | None = None
 
-    async def find(self, question: str, history: Sequence[Message], model: Model) -> Found:
+    async def find(self, question: str, history: Sequence[Message], model: Model) -> LookedUp:
         choice = self._route(question, history)
         unchanged = Rewrite(question=question, text=question)
         if choice.route != "retrieve":
-            return Found(route=choice.route, why=choice.why, rewrite=unchanged)
+            return LookedUp(route=choice.route, why=choice.why, rewrite=unchanged)
         rewrite = unchanged if self.rewriting == "never" else await self.rewriter(model).rewrite(question, history)
         found = await self._search(choice, rewrite, self.filters(question, history) if self.filters else ())
         shown = "\n".join(message.content for message in history)
@@ -59,14 +59,14 @@ class RetrieverLookup(Lookup):
         words = WordsRewriter(self.retriever, _needs_context)
         return ModelRewriter(model, words) if self.rewriting == "model" else words
 
-    async def _search(self, choice: Choice, rewrite: Rewrite, where: tuple[Filter, ...]) -> Found:
+    async def _search(self, choice: Choice, rewrite: Rewrite, where: tuple[Filter, ...]) -> LookedUp:
         query = Query(text=rewrite.text, words=rewrite.words, where=where)
         try:
             passages = tuple(await self.retriever.search(query, limit=self.limit))
         except RetrievalError as error:
             logger.warning("nothing could be looked up: %s", error)
-            return Found(route=choice.route, why=choice.why, rewrite=rewrite, error=f"{error.code}: {error}")
-        return Found(route=choice.route, why=choice.why, rewrite=rewrite, passages=passages)
+            return LookedUp(route=choice.route, why=choice.why, rewrite=rewrite, error=f"{error.code}: {error}")
+        return LookedUp(route=choice.route, why=choice.why, rewrite=rewrite, passages=passages)
 
 
 def _needs_context(question: str, history: Sequence[Message]) -> tuple[bool, str]:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.threadkeep_retrieval.counted_embeddings import CountedEmbeddings
 from threadkeep.errors import IndexUnusable, PackageMissing, WrongEmbeddings
-from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep_retrieval.base import Document, Filter, Query
 from threadkeep_retrieval.hybrid import Added, HybridIndex
 
@@ -159,7 +159,7 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(path: Path) 
 
 async def test_an_index_of_a_newer_release_is_refused(path: Path) -> None:
     await opened(path).close()
-    database = Database(str(path))
+    database = SqliteDatabase(str(path))
     database.pragma("user_version", 999)
     database.close()
     with pytest.raises(IndexUnusable, match="newer release"):

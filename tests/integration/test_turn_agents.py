@@ -37,7 +37,7 @@ from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolOutcome
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
-from threadkeep.turn.agent import Agent, Asked, Changed, Noted, Shown, Thought
+from threadkeep.turn.agent import Agent, Asked, Changed, Noted, ShownBlock, Thought
 from threadkeep.turn.assistant import Assistant
 
 LEASE = 11.0
@@ -229,7 +229,7 @@ async def test_what_is_changed_at_once_is_seen_before_the_answer_and_what_comes_
 async def test_blocks_and_notes_of_an_agent_are_part_of_its_message(processes: Processes) -> None:
     table = Table(columns=["part"], rows=[["bag"]])
     conversations = await opened(
-        processes, Playing([Noted({"kind": "thought", "of": "bags"}), Text("See:"), Shown(table), Stopped("stop")])
+        processes, Playing([Noted({"kind": "thought", "of": "bags"}), Text("See:"), ShownBlock(table), Stopped("stop")])
     )
     chat = await new_conversation(conversations)
     await ended(await chat.send("Show me"))

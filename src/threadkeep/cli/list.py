@@ -17,7 +17,7 @@ from threadkeep.server.responses import ListedConversation, ShownHit
 from threadkeep.text.query import FILTERS
 
 
-class Row(ListedConversation):
+class ListedRow(ListedConversation):
     """A conversation as `GET /v1/conversations` lists it, whose it is, and what its answers took if that was asked."""
 
     user: str
@@ -47,7 +47,7 @@ async def run_list(arguments: argparse.Namespace) -> int:
     return 0
 
 
-async def _rows(arguments: argparse.Namespace) -> list[Row]:
+async def _rows(arguments: argparse.Namespace) -> list[ListedRow]:
     async with opened(arguments.store) as conversations:
         if arguments.user is None:
             page = await conversations.admin.list(arguments.tenant, limit=arguments.limit)
@@ -55,7 +55,7 @@ async def _rows(arguments: argparse.Namespace) -> list[Row]:
             scope = Scope(tenant=arguments.tenant, user=arguments.user)
             page = await conversations.list(scope=scope, limit=arguments.limit)
         return [
-            Row(
+            ListedRow(
                 **ListedConversation.of(item).model_dump(),
                 user=item.scope.user,
                 usage=await _usage(conversations.at(item.scope, item.id)) if arguments.usage else None,
@@ -69,7 +69,7 @@ async def _usage(conversation: ConversationHandle) -> Usage:
     return Usage.total([body.usage async for body in bodies if isinstance(body, Message) and body.usage])
 
 
-def _line(row: Row) -> str:
+def _line(row: ListedRow) -> str:
     title = " ".join((row.title or "").split())
     parts = [f"{row.updated_at:%Y-%m-%d %H:%M}", row.id, row.user, row.assistant or "-", row.status, title]
     if row.usage is not None:

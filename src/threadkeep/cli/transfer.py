@@ -28,8 +28,8 @@ from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.transfer.exporter import EXPORTED, Selection
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import Written, written
-from threadkeep.transfer.moving import RECORDS, Format
-from threadkeep.transfer.portable import Portable, Problem
+from threadkeep.transfer.moving import RECORDS, ExportFormat
+from threadkeep.transfer.portable import ImportProblem, Portable
 from threadkeep.transfer.sources import is_sqlite, read_items, read_source
 
 
@@ -39,7 +39,9 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     add_tenant_flag(parser)
     parser.add_argument("--user", help="of this user only")
     parser.add_argument("--conversation", metavar="ID", help="this one only")
-    parser.add_argument("--format", type=Format, choices=list(Format), help="default: zip for FILE.zip, else jsonl")
+    parser.add_argument(
+        "--format", type=ExportFormat, choices=list(ExportFormat), help="default: zip for FILE.zip, else jsonl"
+    )
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help="what to write (default: standard output)")
 
 
@@ -50,8 +52,8 @@ async def run_export(arguments: argparse.Namespace) -> int:
         raise InvalidValue("Name the user of the conversation with --user.")
     selection = Selection(arguments.tenant, user, arguments.conversation)
     is_zip = arguments.file is not None and arguments.file.suffix.lower() == ".zip"
-    form = arguments.format or (Format.ZIP if is_zip else Format.JSONL)
-    are_pages = form in (Format.MARKDOWN, Format.HTML) and arguments.conversation is None
+    form = arguments.format or (ExportFormat.ZIP if is_zip else ExportFormat.JSONL)
+    are_pages = form in (ExportFormat.MARKDOWN, ExportFormat.HTML) and arguments.conversation is None
     if are_pages and not is_zip and (arguments.file or sys.stdout.isatty()):
         raise InvalidValue(
             f"As {form}, many conversations are a ZIP: name FILE.zip, or one of them with --conversation."
@@ -61,7 +63,7 @@ async def run_export(arguments: argparse.Namespace) -> int:
         stored = await conversations.admin.statistics(arguments.tenant, user=user)
         with Progress(stored.entries, sys.stderr) as progress:
             write = partial(_write, conversations, selection, form, progress)
-            if form is Format.JSONL and arguments.file is not None:
+            if form is ExportFormat.JSONL and arguments.file is not None:
                 with _going_on(arguments, selection) as (file, begun):
                     await write(file, begun)
             else:
@@ -76,13 +78,13 @@ async def run_export(arguments: argparse.Namespace) -> int:
 async def _write(
     conversations: Conversations,
     selection: Selection,
-    form: Format,
+    form: ExportFormat,
     progress: Progress,
     file: IO[bytes],
     begun: Written | None = None,
 ) -> None:
     shown = partial(progress.show, remark="exported")
-    writer = HtmlWriter if form is Format.HTML else MarkdownWriter
+    writer = HtmlWriter if form is ExportFormat.HTML else MarkdownWriter
     async for data in conversations.export(selection, form, progress=shown, begun=begun, writer=writer):
         file.write(data.encode() if isinstance(data, str) else data)
 
@@ -126,12 +128,12 @@ async def run_import(arguments: argparse.Namespace) -> int:
         return _told(await _imported(importer, read_source(arguments.source, arguments.table)))
 
 
-async def _imported(importer: Importer, items: AsyncIterator[Portable | Problem]) -> Report:
+async def _imported(importer: Importer, items: AsyncIterator[Portable | ImportProblem]) -> Report:
     with Progress(1, sys.stderr) as progress:
         async for item in items:
             await importer.add(item)
             progress.show(0, f"{importer.report.conversations} conversations, {importer.report.entries} new entries")
-            if isinstance(item, Problem):
+            if isinstance(item, ImportProblem):
                 progress.clear()
         await importer.finish()
     return importer.report
@@ -205,7 +207,7 @@ async def _back_up_by_export(conversations: Conversations, path: Path, file: IO[
         exported = done
         progress.show(0, f"{done} entries")
 
-    async for data in conversations.export(Selection(), Format.ZIP, progress=show):
+    async for data in conversations.export(Selection(), ExportFormat.ZIP, progress=show):
         file.write(data.encode() if isinstance(data, str) else data)
     file.flush()
     count, entries = await asyncio.to_thread(_counted, _draft(path))
@@ -219,7 +221,7 @@ def _counted(path: Path) -> tuple[int, int]:
     conversations = entries = 0
     with path.open("rb") as file:
         for item in read_items(file, path.name):
-            if isinstance(item, Problem):
+            if isinstance(item, ImportProblem):
                 raise ImportDamaged(f"{item.place}: {item.detail}")
             conversations, entries = conversations + 1, entries + sum(1 for _ in item.entries())
             for attached in item.files:

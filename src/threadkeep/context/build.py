@@ -16,7 +16,7 @@ from threadkeep.context.pairing import alternated, paired
 from threadkeep.context.parts import for_model
 from threadkeep.context.recall import recall
 from threadkeep.context.tokens import counter_name
-from threadkeep.context.window import Shown, window
+from threadkeep.context.window import ShownWindow, window
 from threadkeep.conversation.entry import Entry, Summary
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.excerpt import ends
@@ -28,7 +28,7 @@ class Plan(NamedTuple):
 
     material: Material
     system: str
-    shown: Shown
+    shown: ShownWindow
     passages: str
 
     @property

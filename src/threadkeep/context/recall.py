@@ -13,7 +13,7 @@ from threadkeep.context.blocks import text_of_blocks
 from threadkeep.context.lines import size_of_text
 from threadkeep.context.marks import printable
 from threadkeep.context.parts import for_model
-from threadkeep.context.window import MOST_RECALLED, RECALL_TOKENS, Shown
+from threadkeep.context.window import MOST_RECALLED, RECALL_TOKENS, ShownWindow
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.dates import named_dates
@@ -101,7 +101,7 @@ def _bonus(entry: Entry, asked: Set[str], dates: Sequence[str]) -> float:
     return SAID_BY * is_named + DATED * is_dated
 
 
-class Telling(NamedTuple):
+class Recalled(NamedTuple):
     """An earlier message, told in a line of text."""
 
     seq: int
@@ -109,7 +109,7 @@ class Telling(NamedTuple):
     text: str
 
 
-def recall(material: Material, shown: Shown, used: int) -> list[Telling]:
+def recall(material: Material, shown: ShownWindow, used: int) -> list[Recalled]:
     """Return what to put beside the question: the best of the recalled messages, as many as there is room for beside
     the `used` tokens of the history.
 
@@ -137,9 +137,9 @@ def _lost(entries: Sequence[Entry], material: Material, cut: Cut) -> list[tuple[
 
 def _pick(
     found: Sequence[tuple[Entry, Message]], room: int, audience: Audience, words: Sequence[str]
-) -> tuple[list[Telling], int]:
+) -> tuple[list[Recalled], int]:
     """Return the first messages that fit into the room, and the room that they leave."""
-    chosen, days, empty = list[Telling](), set[str](), _empty(audience)
+    chosen, days, empty = list[Recalled](), set[str](), _empty(audience)
     for entry, message in found:
         said = _text(message)
         # What was counted when it was stored need not be told and counted again to see that it does not fit.
@@ -155,7 +155,7 @@ def _pick(
     return chosen, room
 
 
-def _part(found: tuple[Entry, Message] | None, room: int, audience: Audience) -> list[Telling]:
+def _part(found: tuple[Entry, Message] | None, room: int, audience: Audience) -> list[Recalled]:
     """Return as much of a message that does not fit as there is room for, if it is more than a few words."""
     size = min(MAX_CHARACTERS, 8 * room) if found else 0
     while found and size >= LEAST_CHARACTERS:
@@ -171,9 +171,9 @@ def _empty(audience: Audience) -> int:
     return size_of_text(audience, "") - 1
 
 
-def _told(entry: Entry, message: Message, text: str) -> Telling:
+def _told(entry: Entry, message: Message, text: str) -> Recalled:
     speaker = "tool result" if message.role is Role.TOOL else message.role
-    return Telling(entry.seq, f"{entry.created_at:%Y-%m-%d}", spoken_line(speaker, text))
+    return Recalled(entry.seq, f"{entry.created_at:%Y-%m-%d}", spoken_line(speaker, text))
 
 
 def _text(message: Message) -> str:

@@ -38,7 +38,7 @@ MOST_RECALLED = 6000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownWindow:
     """What of a history is shown: the turns before the current one, that one, the cut that makes them so, and how many
     tokens they may have together with what is recalled."""
 
@@ -48,7 +48,7 @@ class Shown:
     room: int
 
 
-def window(material: Material, lines: Turn, unspent: int) -> Shown:
+def window(material: Material, lines: Turn, unspent: int) -> ShownWindow:
     """Decide what of the lines is shown. `unspent` is what is left of the budget beside the parts that are neither
     history nor recall."""
     every, current = in_turns(lines, material.turn)
@@ -63,7 +63,7 @@ def window(material: Material, lines: Turn, unspent: int) -> Shown:
     size = sum(map(_size_of_past, shown)) + size_of(newest)
     if size > room or _messages(*shown, newest) > MAX_MESSAGES:
         shown, newest, cut = _cut_down(earlier, newest, cut, room, max(1, unspent))
-    return Shown(earlier=shown, current=newest, cut=cut, room=_room_for_said(material, newest, unspent))
+    return ShownWindow(earlier=shown, current=newest, cut=cut, room=_room_for_said(material, newest, unspent))
 
 
 def _newest(turns: list[Turn], room: int, cost: Callable[[Turn], int]) -> list[Turn]:

@@ -59,7 +59,7 @@ def login_act(login: Login, action: str) -> tuple[str, Act]:
     return scope.tenant, act_now(utc_now, action, concerned, user=f"{USER}{scope.user}", key=login.key.id)
 
 
-class Row(NamedTuple):
+class AuditRow(NamedTuple):
     """A record as it is stored: text only, which is also what is hashed."""
 
     seq: int
@@ -91,7 +91,7 @@ class Recorded(NamedTuple):
     """A row for the log of a tenant, stored in the same commit as the change that it records."""
 
     tenant: str
-    row: Row
+    row: AuditRow
 
 
 class Head(Value):
@@ -135,7 +135,7 @@ class Wanted:
         ]
         return [condition for condition in asked if condition[2] is not None]
 
-    def has(self, row: Row) -> bool:
+    def has(self, row: AuditRow) -> bool:
         compare = {"<": str.__lt__, ">=": str.__ge__, "=": str.__eq__}
         if self.actions and row.action not in self.actions:
             return False
@@ -162,15 +162,15 @@ class AuditLog(ABC):
     # What a backend adds
 
     @abstractmethod
-    async def _append(self, tenant: str, row: Row) -> None:
+    async def _append(self, tenant: str, row: AuditRow) -> None:
         """Add a row whose number and hash are not known yet; `chained` gives them."""
 
     @abstractmethod
-    async def _rows(self, tenant: str, wanted: Wanted, limit: int) -> list[Row]:
+    async def _rows(self, tenant: str, wanted: Wanted, limit: int) -> list[AuditRow]:
         """Return rows in order, everything that was appended before among them."""
 
     @abstractmethod
-    async def _prune(self, tenant: str, through: int, head: Head, row: Row) -> bool:
+    async def _prune(self, tenant: str, through: int, head: Head, row: AuditRow) -> bool:
         """Add a row and remove those up to `through` in one step, unless `head` is not the newest one any more."""
 
     # Written once
@@ -243,15 +243,15 @@ class AuditLog(ABC):
         """Return an act for a verb that commits it together with what it does."""
         return Recorded(check_id(tenant), self.row(tenant, act))
 
-    def row(self, tenant: str, act: Act) -> Row:
+    def row(self, tenant: str, act: Act) -> AuditRow:
         """Return an act as it is kept: a person is named nowhere in it."""
         actor, concerned = self.alias(tenant, act.actor), self.alias(tenant, act.object)
         named = {
             name: self.alias(tenant, each) if isinstance(each, str) else each for name, each in act.details.items()
         }
-        return Row(0, at_text(act.at), actor, act.action, concerned, _json(named), act.address, act.request)
+        return AuditRow(0, at_text(act.at), actor, act.action, concerned, _json(named), act.address, act.request)
 
-    async def _checkpoint(self, tenant: str) -> Row | None:
+    async def _checkpoint(self, tenant: str) -> AuditRow | None:
         found = await self._rows(tenant, Wanted(actions=(PRUNED,), newest_first=True), 1)
         return found[0] if found else None
 
@@ -277,13 +277,13 @@ def fold(acts: Iterable[Act]) -> dict[tuple[str, str], Act]:
     return facts
 
 
-def chained(tenant: str, head: Head, row: Row) -> Row:
+def chained(tenant: str, head: Head, row: AuditRow) -> AuditRow:
     """Return a row as the next one after `head`."""
     row = row._replace(seq=head.seq + 1)
     return row._replace(hash=_hash(tenant, head.hash, row))
 
 
-def _hash(tenant: str, before: str, row: Row) -> str:
+def _hash(tenant: str, before: str, row: AuditRow) -> str:
     return sha256(_json([before, tenant, *row[:-1]]).encode()).hexdigest()
 
 
@@ -304,7 +304,7 @@ def at_text(moment: datetime) -> str:
 class _Chain:
     """Follows rows, from the start or from the last pruned one, and collects what does not fit."""
 
-    def __init__(self, tenant: str, checkpoint: Row | None, kept: Head | None) -> None:
+    def __init__(self, tenant: str, checkpoint: AuditRow | None, kept: Head | None) -> None:
         details = checkpoint.act.details if checkpoint else {}
         self._tenant = tenant
         self._kept = kept
@@ -313,7 +313,7 @@ class _Chain:
         self._records = 0
         self.seen = 0
 
-    def follow(self, row: Row) -> None:
+    def follow(self, row: AuditRow) -> None:
         place, before = f"record {row.seq}", self._before
         if row.seq != before.seq + 1:
             self._breaks.append(f"{place}: it follows {before.seq}; the records between are missing or out of order")

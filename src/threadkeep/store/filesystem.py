@@ -57,7 +57,7 @@ PATIENCE = 10.0
 """Seconds to wait for a lock that another process holds."""
 
 
-class Signature(NamedTuple):
+class FileSignature(NamedTuple):
     """Identifies the state of a file: as long as it is the same, the file is the one that was read."""
 
     inode: int
@@ -65,17 +65,17 @@ class Signature(NamedTuple):
     changed: int
 
 
-NEVER = Signature(-1, -1, -1)
+NEVER = FileSignature(-1, -1, -1)
 """The signature of a file that was not looked at."""
 
 
-def signature(path: Path) -> Signature | None:
+def signature(path: Path) -> FileSignature | None:
     """Return the signature of a file, or nothing if there is none; a folder is none."""
     try:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return Signature(found.st_ino, found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+    return FileSignature(found.st_ino, found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED, Store, characters
 from threadkeep.store.codec import microseconds
 from threadkeep.store.values import EVERY, ConversationPage, Hit, HitPage, ListFilter, Order
 from threadkeep.text.query import Query, Subject, Terms
-from threadkeep.text.search import CANDIDATES, Found, rank
+from threadkeep.text.search import CANDIDATES, Match, rank
 
 MOST_WALKED = 500
 WALKED_CHARACTERS = 1024 * 1024
@@ -203,7 +203,7 @@ def _text(found: Candidate | Subject) -> str:
     return found.title or "" if isinstance(found, Subject) else found.text
 
 
-def _hit(candidate: Candidate | Subject, found: Found) -> Hit:
+def _hit(candidate: Candidate | Subject, found: Match) -> Hit:
     subject = candidate if isinstance(candidate, Subject) else candidate.subject()
     shown: dict[str, Any] = {"snippet": found.snippet, "highlights": found.highlights, "score": found.score}
     shown |= {"conversation": subject.id, "title": subject.title, "created_at": candidate.created_at}

@@ -24,7 +24,7 @@ from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.errors import AlreadyExists, ConversationNotFound, ImportConflict, InvalidParent, LeaseLost, StoreBusy
 from threadkeep.store import import_rules
-from threadkeep.store.audit import Row, act_now
+from threadkeep.store.audit import AuditRow, act_now
 from threadkeep.store.base import ROOT, WALKED, Operations, Store
 from threadkeep.store.caps import Caps
 from threadkeep.store.checks import check_adopt, check_import
@@ -117,7 +117,7 @@ class RuledStore(Store, Operations):
         )
         return await self._write(scope, conversation, verb)
 
-    def _act(self, scope: Scope, conversation: str, verb: str, **details: Any) -> Row:
+    def _act(self, scope: Scope, conversation: str, verb: str, **details: Any) -> AuditRow:
         """Return the audit record of an act on a conversation."""
         act = act_now(self._clock, f"conversation.{verb}", f"conversation:{check_id(conversation)}", **details)
         return self.audit.row(scope.tenant, act)

@@ -31,7 +31,7 @@ from threadkeep.errors import (
     StaleVersion,
     TurnNotFound,
 )
-from threadkeep.store.audit import Row as AuditRow
+from threadkeep.store.audit import AuditRow
 from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_append, check_begin, check_chunk, check_update, encode_within
 from threadkeep.store.codec import Row, encode

@@ -29,7 +29,7 @@ _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError]], ...] = (
 )
 
 
-class Database(apsw.Connection):
+class SqliteDatabase(apsw.Connection):
     """A connection with the three ways in which we read. Rows are plain tuples whose types the schema fixes."""
 
     def __init__(self, filename: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> None:
@@ -48,7 +48,7 @@ class Database(apsw.Connection):
         return None if row is None else row[0]
 
 
-def to_store_error(error: Exception, database: Database | None = None) -> StoreError:
+def to_store_error(error: Exception, database: SqliteDatabase | None = None) -> StoreError:
     """Return our error for one that SQLite raised on a database, or that kept us from using it."""
     for theirs, ours in _ERRORS:
         if isinstance(error, theirs):
@@ -62,18 +62,18 @@ def to_store_error(error: Exception, database: Database | None = None) -> StoreE
 
 
 @contextmanager
-def translating_sqlite_errors(database: Database | None = None) -> Iterator[None]:
+def translating_sqlite_errors(database: SqliteDatabase | None = None) -> Iterator[None]:
     try:
         yield
     except apsw.Error as error:
         raise to_store_error(error, database) from error
 
 
-def connect(path: Path, prepare: Callable[[Database], None] = lambda _: None) -> Database:
+def connect(path: Path, prepare: Callable[[SqliteDatabase], None] = lambda _: None) -> SqliteDatabase:
     """Open the file, create it if it is missing, and make every commit durable. `prepare` comes before any writing."""
     _check_access(path)
     with translating_sqlite_errors():
-        connection = Database(str(path))
+        connection = SqliteDatabase(str(path))
     try:
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         prepare(connection)
@@ -83,7 +83,7 @@ def connect(path: Path, prepare: Callable[[Database], None] = lambda _: None) ->
         raise
 
 
-def _make_durable(connection: Database) -> Database:
+def _make_durable(connection: SqliteDatabase) -> SqliteDatabase:
     with translating_sqlite_errors(connection):
         _switch_to_wal(connection)
         for pragma in (
@@ -97,7 +97,7 @@ def _make_durable(connection: Database) -> Database:
         return connection
 
 
-def _switch_to_wal(connection: Database) -> None:
+def _switch_to_wal(connection: SqliteDatabase) -> None:
     """Switch the journal's mode. Here SQLite does not wait by itself if another process is just doing the same."""
     until = time.monotonic() + BUSY_MILLISECONDS / 1000
     while True:

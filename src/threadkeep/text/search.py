@@ -35,7 +35,7 @@ PASSAGE_SHARE = 0.3
 """How much it counts that a passage, with those beside it, has all the words, even if no entry of it has."""
 
 
-class Found:
+class Match:
     """A candidate that matches: how well, and what to show, which is made up only if it is shown."""
 
     def __init__(self, score: float, text: str, hits: Callable[[str], list[Word]]) -> None:
@@ -58,7 +58,7 @@ class Found:
         return self._shown[1]
 
 
-def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
+def rank(query: Query, texts: Iterable[str]) -> list[Match | None]:
     """Return for each text (newest first) how well it answers the query, or None if its phrases say that it does not.
 
     Rare words count more, repeated ones a little more, long texts a little less, and of equals the newer wins.
@@ -66,14 +66,14 @@ def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
     texts, pattern = list(texts), _pattern(query)
     counted = [_counted(query, pattern, text) for text in texts]
     weight, hits = _weights(counted), partial(_hits, query, pattern)
-    found: list[Found | None] = []
+    found: list[Match | None] = []
     for place, (text, often) in enumerate(zip(texts, counted, strict=True)):
         if (query and not often) or not query.stands_in(text):
             found.append(None)
             continue
         length = 1.2 * (0.75 + 0.25 * len(text) / 400)
         score = sum(weight[word] * count * 2.2 / (count + length) for word, count in often.items())
-        found.append(Found(round(score - place * 1e-4, 6), text, hits))
+        found.append(Match(round(score - place * 1e-4, 6), text, hits))
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import ijson
 
 from threadkeep.errors import ImportDamaged, ImportTooLarge, InvalidInput, TooDeep, UnknownFormat
-from threadkeep.transfer.portable import Problem
+from threadkeep.transfer.portable import ImportProblem
 
 MAX_DEPTH = 900
 _CHUNK = 64 * 1024
@@ -146,7 +146,7 @@ def values_at_most(data: bytes) -> int:
     return sum(data.count(sign) for sign in (b",", b"[", b"{"))
 
 
-def elements(file: Readable, name: str, bounds: Bounds) -> Iterator[tuple[str, Any] | Problem]:
+def elements(file: Readable, name: str, bounds: Bounds) -> Iterator[tuple[str, Any] | ImportProblem]:
     """Yield the elements of a list, or values that follow each other (as lines do), each with its place."""
     number = 1
     try:
@@ -154,4 +154,4 @@ def elements(file: Readable, name: str, bounds: Bounds) -> Iterator[tuple[str, A
             yield f"{name}, element {number}", value
             number += 1
     except InvalidInput as error:
-        yield Problem.of(f"{name}, element {number}", error)
+        yield ImportProblem.of(f"{name}, element {number}", error)

@@ -21,7 +21,7 @@ from threadkeep.store.audit import ERASURE_BEGUN, USER, Wanted
 from threadkeep.store.base import Store
 from threadkeep.store.values import Import
 from threadkeep.transfer.files import PortableFile, take_files, with_files_of
-from threadkeep.transfer.portable import MAX_PROBLEMS, Header, Portable, Problem
+from threadkeep.transfer.portable import MAX_PROBLEMS, Header, ImportProblem, Portable
 
 STEP_ENTRIES = 500
 STEP_CHARACTERS = 1_000_000
@@ -41,7 +41,7 @@ class Report:
     unchanged: int = 0
     entries: int = 0
     failed: int = 0
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[ImportProblem] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     acts: Counter[str] = field(default_factory=Counter)
 
@@ -52,7 +52,7 @@ class Report:
         self.added += entries > 0
         self.unchanged += entries == 0
 
-    def fail(self, problem: Problem) -> None:
+    def fail(self, problem: ImportProblem) -> None:
         """Count what could not be taken in."""
         self.failed += 1
         if len(self.problems) < MAX_PROBLEMS:
@@ -93,16 +93,16 @@ class Importer:
         self._keep_tenants = keep_tenants
         self._assistant = assistant
 
-    async def add(self, item: Portable | Problem) -> None:
+    async def add(self, item: Portable | ImportProblem) -> None:
         """Put a conversation into the store, or note a problem; a conversation that does not fit is a problem too."""
-        if isinstance(item, Problem):
+        if isinstance(item, ImportProblem):
             self.report.fail(item)
             return
         try:
             added = await self.put(item.header, _unhurried(item.entries()), item.open_turns, item.files)
         except (InvalidInput, Conflict, NotFound, LimitReached) as error:
             self.is_full = self.is_full or isinstance(error, LimitReached)
-            self.report.fail(Problem.of(item.place or item.header.id, _clear(error)))
+            self.report.fail(ImportProblem.of(item.place or item.header.id, _clear(error)))
             return
         self.report.count(added)
 

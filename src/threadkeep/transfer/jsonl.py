@@ -18,7 +18,7 @@ from threadkeep.errors import ImportDamaged, ImportTooLarge, InvalidInput, TooDe
 from threadkeep.store.file_tables import attached_files, attached_parts
 from threadkeep.transfer.documents import WIDE, Bounds, Readable, check_values, values_at_most
 from threadkeep.transfer.files import FileLine, Opened, PortableFile
-from threadkeep.transfer.portable import COST, Header, LogCheck, Portable, Problem, Spool, to_entry, validated
+from threadkeep.transfer.portable import COST, Header, ImportProblem, LogCheck, Portable, Spool, to_entry, validated
 
 FORMAT, VERSION = "threadkeep.export", 1
 BEGINNING = f'{{"format":"{FORMAT}","version":{VERSION}}}\n'
@@ -87,7 +87,7 @@ def written(file: IO[bytes]) -> Written | None:
     """Return what is whole at the beginning of a file that was cut off."""
     found: Written | None = None
     for item in JsonlReader(file, "file").read():
-        if isinstance(item, Problem):
+        if isinstance(item, ImportProblem):
             break
         before = found or Written(item.header, item.header, 0, 0, 0)
         found = Written(
@@ -115,7 +115,7 @@ class JsonlReader:
         self._whole = {"conversations": 0, "entries": 0}
         self._broken = 0
 
-    def read(self) -> Iterator[Portable | Problem]:
+    def read(self) -> Iterator[Portable | ImportProblem]:
         """Yield every conversation that is whole, and what is wrong with the others."""
         is_ended = False
         while True:
@@ -197,15 +197,15 @@ class JsonlReader:
         if self._header is None and not self._broken and value != self._whole:
             raise ImportDamaged("Conversations are missing: the total does not fit.")
 
-    def _give_up(self, error: InvalidInput) -> Problem:
+    def _give_up(self, error: InvalidInput) -> ImportProblem:
         """Drop the conversation that is being read, and tell why."""
         problem = self._problem(error)
         self._header = None
         self._broken += 1
         return problem
 
-    def _problem(self, error: InvalidInput) -> Problem:
-        return Problem.of(f"{self._name}, line {self._line}", error)
+    def _problem(self, error: InvalidInput) -> ImportProblem:
+        return ImportProblem.of(f"{self._name}, line {self._line}", error)
 
 
 def _entry(conversation: str, raw: bytes) -> Entry | None:

@@ -25,7 +25,7 @@ from threadkeep.transfer.exporter import Selection, log_of, pages_of, select
 from threadkeep.transfer.files import FilesFound, copy_files, image_uris
 from threadkeep.transfer.importer import Importer, Report, erased_at
 from threadkeep.transfer.jsonl import BEGINNING, JsonlWriter, Written
-from threadkeep.transfer.portable import LogCheck, Problem
+from threadkeep.transfer.portable import ImportProblem, LogCheck
 
 Progress = Callable[[int], None]
 """Is told how many entries are done."""
@@ -35,7 +35,7 @@ SENT = 64 * 1024
 """How many bytes of an archive are handed on together."""
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     """What an export is written as."""
 
     JSONL = "jsonl"
@@ -160,22 +160,22 @@ def export(
     store: Store,
     attachments: Attachments | None,
     selection: Selection,
-    form: Format,
+    form: ExportFormat,
     progress: Progress,
     begun: Written | None,
     writer: Callable[[Conversation], BranchWriter],
 ) -> AsyncIterator[str | bytes]:
     """Yield a selection in one of the formats."""
     match form:
-        case Format.JSONL:
+        case ExportFormat.JSONL:
             return export_lines(store, selection, progress, begun, attachments)
-        case Format.ZIP:
+        case ExportFormat.ZIP:
             return export_archive(store, selection, progress, attachments)
-        case Format.FINETUNE:
+        case ExportFormat.FINETUNE:
             return finetune_lines(store, selection, progress)
-        case Format.MARKDOWN:
+        case ExportFormat.MARKDOWN:
             return export_branches(store, attachments, selection, progress, writer, "md")
-        case Format.HTML:
+        case ExportFormat.HTML:
             return export_branches(store, attachments, selection, progress, writer, "html")
 
 
@@ -244,7 +244,7 @@ async def copy(
                 await copy_files(files[0], files[1], conversation.scope, used)
             again = await importer.put(header, log_of(source, conversation), check.open_turns) if added else 0
         except (InvalidInput, Conflict, NotFound) as error:
-            importer.report.fail(Problem.of(f"conversation {conversation.id}", error))
+            importer.report.fail(ImportProblem.of(f"conversation {conversation.id}", error))
             continue
         if again:
             raise StoreCorrupt(f"Conversation {conversation.id} does not read back as it was copied.")

@@ -50,7 +50,7 @@ class Header(ExportedConversation):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ImportProblem:
     """Something that could not be taken in: where it is, a stable code, and what is wrong with it."""
 
     place: str

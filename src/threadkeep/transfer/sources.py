@@ -16,9 +16,9 @@ from threadkeep.transfer import jsonl
 from threadkeep.transfer.archive import members
 from threadkeep.transfer.documents import WIDE, Bounds, Readable, elements
 from threadkeep.transfer.files import Opened
-from threadkeep.transfer.portable import MAX_PROBLEMS, Header, LogCheck, Portable, Problem, to_entry, validated
+from threadkeep.transfer.portable import MAX_PROBLEMS, Header, ImportProblem, LogCheck, Portable, to_entry, validated
 
-Found = Portable | Problem
+Found = Portable | ImportProblem
 _SQLITE, _ZIP = b"SQLite format 3\0", b"PK"
 _PEEKED = 256
 NO_READER = "This is no export of Threadkeep's, and no installed package reads those of other programs."
@@ -66,9 +66,9 @@ def read_items(file: IO[bytes], name: str, bounds: Bounds = WIDE) -> Iterator[Fo
     """Yield the conversations in a file of lines, JSON or an archive of them, as long as not everything is wrong."""
     problems, values = 0, _Values()
     for item in _items(file, name, bounds, values):
-        problems += isinstance(item, Problem)
+        problems += isinstance(item, ImportProblem)
         if problems == MAX_PROBLEMS:
-            yield Problem.of(name, ImportDamaged("Too much is wrong with it; the rest was not read."))
+            yield ImportProblem.of(name, ImportDamaged("Too much is wrong with it; the rest was not read."))
             return
         yield item
 
@@ -86,14 +86,14 @@ def _items(file: IO[bytes], name: str, bounds: Bounds, values: "_Values") -> Ite
         for member, opened, files in members(file, bounds.directory):
             beginning = opened.read(_PEEKED)
             for item in _text(_Rejoined(beginning, opened), beginning, f"{name}, {member}", bounds, values, files):
-                if isinstance(item, Problem) and item.code == UnknownFormat.code:
+                if isinstance(item, ImportProblem) and item.code == UnknownFormat.code:
                     break  # an archive holds other things beside conversations
                 is_known = True
                 yield item
         if not is_known:
             raise UnknownFormat
     except InvalidInput as error:
-        yield Problem.of(name, error)
+        yield ImportProblem.of(name, error)
 
 
 class _Rejoined:
@@ -134,17 +134,17 @@ def _text(
         return
     is_first = True
     for item in elements(file, name, bounds):
-        if isinstance(item, Problem):
+        if isinstance(item, ImportProblem):
             yield item
             return
         place, value = item
         found = values.read(place, value)
         yield found
-        if is_first and isinstance(found, Problem) and found.code == UnknownFormat.code:
+        if is_first and isinstance(found, ImportProblem) and found.code == UnknownFormat.code:
             return
         is_first = False
     if is_first:
-        yield Problem.of(name, UnknownFormat("There is nothing in it."))
+        yield ImportProblem.of(name, UnknownFormat("There is nothing in it."))
 
 
 class _Values:
@@ -160,9 +160,9 @@ class _Values:
                 return _document(place, value)
             return self._read_foreign(place, value)
         except InvalidInput as error:
-            return Problem.of(place, error)
+            return ImportProblem.of(place, error)
         except (ValidationError, TypeError, ValueError, LookupError, AttributeError, RecursionError):
-            return Problem.of(place, InvalidImport("A conversation has a shape that no known export has."))
+            return ImportProblem.of(place, InvalidImport("A conversation has a shape that no known export has."))
 
     def _read_foreign(self, place: str, value: Any) -> Found:
         for read in self._readers:

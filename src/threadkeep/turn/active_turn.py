@@ -32,9 +32,9 @@ from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import AgentSource, Assistant, ModelSource, agent_of
-from threadkeep.turn.branches import Branch, Branches
+from threadkeep.turn.branches import Branches, KeptBranch
 from threadkeep.turn.local_bus import LocalBus
-from threadkeep.turn.lookup import Found, Meaning
+from threadkeep.turn.lookup import LookedUp, Meaning
 from threadkeep.turn.observer import Observer
 
 BodyT = TypeVar("BodyT", bound=Appendable)
@@ -105,8 +105,8 @@ class ActiveTurn:
     lease: Lease
     conversation: Conversation
     entries: list[Entry] = field(default_factory=list)
-    history: tuple[Branch, Cut] | None = None
-    found: Found | None = None
+    history: tuple[KeptBranch, Cut] | None = None
+    found: LookedUp | None = None
     recalled: tuple[tuple[Entry, ...], tuple[Entry, ...]] | None = None
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     stop_as: TurnState = TurnState.CANCELLED

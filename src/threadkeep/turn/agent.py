@@ -25,7 +25,7 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownBlock:
     """A block of the answer."""
 
     block: Block
@@ -44,7 +44,7 @@ class Changed:
     now: bool = False
 
 
-Thought = Delta | Noted | Shown | Changed
+Thought = Delta | Noted | ShownBlock | Changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,23 +29,23 @@ _seq = attrgetter("seq")
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class KeptBranch:
     """Entries of a branch, oldest first and without gaps, and those that are messages as lines for an audience."""
 
     audience: Audience
     entries: tuple[Entry, ...] = ()
     lines: tuple[Line, ...] = ()
 
-    def followed_by(self, entries: Sequence[Entry]) -> "Branch":
+    def followed_by(self, entries: Sequence[Entry]) -> "KeptBranch":
         """Return a longer branch."""
         if not entries:
             return self
         lines = lines_of(entries, self.audience, before=self.lines)
-        return Branch(self.audience, (*self.entries, *entries), (*self.lines, *lines))
+        return KeptBranch(self.audience, (*self.entries, *entries), (*self.lines, *lines))
 
-    def part(self, first: int, last: int) -> "Branch":
+    def part(self, first: int, last: int) -> "KeptBranch":
         """Return the entries from one seq to another, both included."""
-        return Branch(self.audience, _between(self.entries, first, last), _between(self.lines, first, last))
+        return KeptBranch(self.audience, _between(self.entries, first, last), _between(self.lines, first, last))
 
     def newest_shared(self, page: Sequence[Entry]) -> int:
         """Return the seq of the newest entry that a page of the store and the branch share; 0 if there is none, or if
@@ -71,15 +71,15 @@ class Branches:
     """The branches that were used last, within bounds."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Key, tuple[Branch, int]] = OrderedDict()
+        self._kept: OrderedDict[Key, tuple[KeptBranch, int]] = OrderedDict()
         self._entries = self._tokens = 0
 
-    def get(self, key: Key) -> Branch:
+    def get(self, key: Key) -> KeptBranch:
         """Return what is kept of a conversation, perhaps nothing."""
-        branch, _ = self._kept.get(key, (Branch(key[2]), 0))
+        branch, _ = self._kept.get(key, (KeptBranch(key[2]), 0))
         return branch
 
-    def keep(self, key: Key, branch: Branch) -> None:
+    def keep(self, key: Key, branch: KeptBranch) -> None:
         """Keep a branch in place of the former one of its conversation, and let go of what was not used for longest."""
         self._drop(key)
         tokens = sum([line.size for line in branch.lines])
@@ -95,6 +95,6 @@ class Branches:
             self._drop(key)
 
     def _drop(self, key: Key) -> None:
-        branch, tokens = self._kept.pop(key, (Branch(key[2]), 0))
+        branch, tokens = self._kept.pop(key, (KeptBranch(key[2]), 0))
         self._entries -= len(branch.entries)
         self._tokens -= tokens

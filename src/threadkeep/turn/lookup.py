@@ -41,7 +41,7 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class LookedUp:
     """The result of a lookup. There are passages on the route `retrieve` only; `error` says why a search failed."""
 
     route: Route
@@ -66,7 +66,7 @@ class Lookup(ABC):
     """Where an assistant looks things up."""
 
     @abstractmethod
-    async def find(self, question: str, history: Sequence[Message], model: Model) -> Found:
+    async def find(self, question: str, history: Sequence[Message], model: Model) -> LookedUp:
         """Look up what a question needs, given the messages before it, oldest first. An error never fails the turn."""
 
 

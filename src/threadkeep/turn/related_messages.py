@@ -12,7 +12,7 @@ from threadkeep.store.values import Related
 from threadkeep.text.words import MAX_QUERY_CHARACTERS, content_forms, content_words, searchable
 from threadkeep.text.words import words as indexed_words
 from threadkeep.turn.active_turn import ActiveTurn
-from threadkeep.turn.lookup import Found, Meaning
+from threadkeep.turn.lookup import LookedUp, Meaning
 
 LEAST, MOST = 60, 250
 """How many related messages are looked at: twice as many as probably fit into the room."""
@@ -34,7 +34,7 @@ FEW_WORDS = 4
 
 
 async def related_messages(
-    active: ActiveTurn, entries: Sequence[Entry], found: Found | None, room: int
+    active: ActiveTurn, entries: Sequence[Entry], found: LookedUp | None, room: int
 ) -> list[tuple[Entry, float]]:
     """Return messages before the newest question of some entries that have to do with it, with scores, the best first.
 
@@ -81,7 +81,7 @@ async def _widened(
     return widened
 
 
-def _looked_for(question: str, history: Sequence[Message], found: Found | None, meaning: Meaning | None) -> str:
+def _looked_for(question: str, history: Sequence[Message], found: LookedUp | None, meaning: Meaning | None) -> str:
     """Return what to recall by: the question as it was rewritten, where it was.
 
     A question that says too little by itself is looked for with words of the newest turns.

@@ -16,7 +16,7 @@ from threadkeep.errors import ModelError, ModelNonsense
 from threadkeep.llm.base import CallPart, Stopped, Text, Used
 from threadkeep.machine import KEY
 from threadkeep.tools.outcome import canonical
-from threadkeep.turn.agent import Agent, Asked, Noted, Shown, Thought
+from threadkeep.turn.agent import Agent, Asked, Noted, ShownBlock, Thought
 from threadkeep_assistants.demo.general_script import NOTICE
 from threadkeep_assistants.skill_creator import document, generation, machine
 from threadkeep_assistants.skill_creator.dialogue import READY, STORAGE, WHERE, Dialogue, Reply, listed, shown_document
@@ -199,7 +199,7 @@ class Exchange:
         is_first = KEY not in self._asked.state
         text = reply.text if self._has_model or not is_first else f"{NOTICE}\n\n{reply.text}"
         yield from (Text(piece) for piece in re.findall(r"\S+\s*|\s+", text))
-        yield from (Shown(block) for block in reply.blocks)
+        yield from (ShownBlock(block) for block in reply.blocks)
         changed = self._state.changed()
         if changed.set or changed.unset or is_first:
             yield changed

@@ -23,7 +23,7 @@ from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.message import Message
 from threadkeep.errors import InvalidValue, ModelRefused, PauseUnsupported
 from threadkeep.llm.base import CallPart, Model, Reasoned, Stopped, Text, ToolSpec, Used
-from threadkeep.turn.agent import Agent, Asked, Changed, Noted, Shown, Thought
+from threadkeep.turn.agent import Agent, Asked, Changed, Noted, ShownBlock, Thought
 from threadkeep_integrations.graphs.chat_model import KeptChatModel
 from threadkeep_integrations.langchain.messages import ChunkReader, to_langchain
 
@@ -123,7 +123,7 @@ class GraphAgent(Agent):
 
 def _thoughts_written(part: Any) -> Iterator[Thought]:
     if isinstance(part, Block):
-        yield Shown(part)
+        yield ShownBlock(part)
     elif isinstance(part, dict) and isinstance(part.get("kind"), str):
         yield Noted(part)
 

@@ -10,7 +10,7 @@ from typing import Literal
 import apsw
 
 from threadkeep.errors import IndexUnusable, PackageMissing, StoreBusy, StoreError, WrongEmbeddings
-from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, Database, connect, to_store_error
+from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, SqliteDatabase, connect, to_store_error
 
 APPLICATION = 0x74686B69
 """Marks the file as an index of ours ("thki")."""
@@ -31,7 +31,7 @@ def translating_sqlite_errors() -> Iterator[None]:
 
 
 @contextmanager
-def transaction(database: Database, kind: Literal["DEFERRED", "IMMEDIATE"] = "IMMEDIATE") -> Iterator[None]:
+def transaction(database: SqliteDatabase, kind: Literal["DEFERRED", "IMMEDIATE"] = "IMMEDIATE") -> Iterator[None]:
     """Write everything or nothing; other processes wait until it is done. Deferred, it only reads, one state of all."""
     database.execute(f"BEGIN {kind}")
     try:
@@ -42,12 +42,12 @@ def transaction(database: Database, kind: Literal["DEFERRED", "IMMEDIATE"] = "IM
             database.execute("ROLLBACK")
 
 
-def open_file(path: Path | None, embeddings: str) -> Database:
+def open_file(path: Path | None, embeddings: str) -> SqliteDatabase:
     """Open the file, or memory without a path; create what is missing. `embeddings` names what makes the vectors."""
     with translating_sqlite_errors():
         if path is not None:
             made_with(path)
-        database = Database(":memory:") if path is None else _connected(path)
+        database = SqliteDatabase(":memory:") if path is None else _connected(path)
         try:
             _load_vectors(database)
             database.pragma("wal_autocheckpoint", 1000)
@@ -66,13 +66,13 @@ def made_with(path: Path) -> str | None:
     """
     if not path.is_file() or not path.stat().st_size:
         return None
-    with translating_sqlite_errors(), closing(Database(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as database:
+    with translating_sqlite_errors(), closing(SqliteDatabase(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as database:
         database.set_busy_timeout(BUSY_MILLISECONDS)
         name: str | None = database.value("SELECT name FROM embedding") if _check_owner(database, path) else None
         return name
 
 
-def _check_owner(database: Database, path: Path | None) -> bool:
+def _check_owner(database: SqliteDatabase, path: Path | None) -> bool:
     """Return whether the tables are there."""
     application = database.pragma("application_id")
     if application != APPLICATION and (application or database.value("SELECT count(*) FROM sqlite_schema")):
@@ -80,7 +80,7 @@ def _check_owner(database: Database, path: Path | None) -> bool:
     return bool(application)
 
 
-def _connected(path: Path) -> Database:
+def _connected(path: Path) -> SqliteDatabase:
     """Open the file. SQLite does not wait when two make a new file at the same moment, so we do."""
     until = time.monotonic() + BUSY_MILLISECONDS / 1000
     while True:
@@ -92,7 +92,7 @@ def _connected(path: Path) -> Database:
             time.sleep(0.005)
 
 
-def _load_vectors(database: Database) -> None:
+def _load_vectors(database: SqliteDatabase) -> None:
     try:
         import sqlite_vec  # noqa: PLC0415 - an optional package
     except ImportError:
@@ -102,7 +102,7 @@ def _load_vectors(database: Database) -> None:
     database.enable_load_extension(False)
 
 
-def _create(database: Database, path: Path | None, embeddings: str) -> None:
+def _create(database: SqliteDatabase, path: Path | None, embeddings: str) -> None:
     """Create the tables in a new file, one starter at a time."""
     if _check_owner(database, path):
         return
@@ -114,7 +114,7 @@ def _create(database: Database, path: Path | None, embeddings: str) -> None:
             database.pragma("application_id", APPLICATION)
 
 
-def _check(database: Database, path: Path | None, embeddings: str) -> None:
+def _check(database: SqliteDatabase, path: Path | None, embeddings: str) -> None:
     if database.pragma("user_version") > VERSION:
         raise IndexUnusable(f"{path} was written by a newer release of Threadkeep; upgrade Threadkeep to open it.")
     made_with = database.value("SELECT name FROM embedding")

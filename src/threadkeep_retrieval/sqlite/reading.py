@@ -8,7 +8,7 @@ from typing import NamedTuple
 import apsw
 
 from threadkeep.errors import InvalidValue, WrongEmbeddings
-from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.text.stems import forms
 from threadkeep.text.words import query_terms
 from threadkeep.turn.lookup import Passage, Scalar
@@ -60,14 +60,14 @@ class Listed(NamedTuple):
     characters: int
 
 
-def search(database: Database, wanted: Wanted, limit: int) -> list[Passage]:
+def search(database: SqliteDatabase, wanted: Wanted, limit: int) -> list[Passage]:
     """Return the best passages, the best first. Both sides see only what the filters leave."""
     fitting = condition(wanted.where)
     found = fuse(_by_words(database, wanted, fitting), _by_vector(database, wanted, fitting))
     return [_passage(database, key, score) for key, score in found[:limit]]
 
 
-def _by_words(database: Database, wanted: Wanted, fitting: Condition) -> dict[int, float]:
+def _by_words(database: SqliteDatabase, wanted: Wanted, fitting: Condition) -> dict[int, float]:
     terms = weighted_terms(database, wanted)
     if not terms:
         return {}
@@ -83,7 +83,7 @@ def _by_words(database: Database, wanted: Wanted, fitting: Condition) -> dict[in
     return dict(rows)
 
 
-def weighted_terms(database: Database, wanted: Wanted) -> list[tuple[str, int]]:
+def weighted_terms(database: SqliteDatabase, wanted: Wanted) -> list[tuple[str, int]]:
     """Return the words to look for that the index has, with how much each counts.
 
     Those of the question count twice those around it; and all that a short question says as much as all of these.
@@ -96,7 +96,7 @@ def weighted_terms(database: Database, wanted: Wanted) -> list[tuple[str, int]]:
     return [*((form, share) for each in own for form in each), *((form, 1) for each in around for form in each)]
 
 
-def _held(database: Database, term: str, language: str) -> list[str]:
+def _held(database: SqliteDatabase, term: str, language: str) -> list[str]:
     """Return the forms of a word that the index has. Words in ASCII are indexed by their English stems already."""
     if term.isascii():
         return [term]
@@ -105,7 +105,7 @@ def _held(database: Database, term: str, language: str) -> list[str]:
     return [row[0] for row in database.rows(f"SELECT term FROM vocabulary WHERE term IN ({places})", spelled)]
 
 
-def _by_vector(database: Database, wanted: Wanted, fitting: Condition) -> dict[int, float]:
+def _by_vector(database: SqliteDatabase, wanted: Wanted, fitting: Condition) -> dict[int, float]:
     if wanted.vector is None:
         return {}
     known = database.value("SELECT dimensions FROM embedding")
@@ -119,7 +119,7 @@ def _by_vector(database: Database, wanted: Wanted, fitting: Condition) -> dict[i
     return {key: score for key, score in rows if score > wanted.unrelated}
 
 
-def _passage(database: Database, key: int, score: float) -> Passage:
+def _passage(database: SqliteDatabase, key: int, score: float) -> Passage:
     id, title, text, metadata, start, stop = database.row(
         "SELECT id, title, text, metadata, start, stop FROM passage JOIN document ON document.key = passage.document "
         "WHERE passage.key = ?",
@@ -128,7 +128,7 @@ def _passage(database: Database, key: int, score: float) -> Passage:
     return Passage(id=id, text=text[start:stop], title=title, metadata=json.loads(metadata), score=round(score, 6))
 
 
-def rarity(database: Database, words: Iterable[str]) -> dict[str, float]:
+def rarity(database: SqliteDatabase, words: Iterable[str]) -> dict[str, float]:
     """Return how rare each word is among the passages: that of its rarest part, on a scale of magnitudes."""
     total = database.value("SELECT count(*) FROM passage")
     if not total:
@@ -147,7 +147,7 @@ def rarity(database: Database, words: Iterable[str]) -> dict[str, float]:
     return {word: 1 - math.log1p(count) / math.log1p(total) for word, count in counts.items()}
 
 
-def listed(database: Database, after: str, limit: int) -> list[Listed]:
+def listed(database: SqliteDatabase, after: str, limit: int) -> list[Listed]:
     """Return a page of the documents, by id."""
     rows = database.rows(
         "SELECT id, title, count(*), max(stop) FROM document JOIN passage ON passage.document = document.key "
@@ -157,7 +157,7 @@ def listed(database: Database, after: str, limit: int) -> list[Listed]:
     return [Listed(*row) for row in rows]
 
 
-def document(database: Database, id: str) -> Document | None:
+def document(database: SqliteDatabase, id: str) -> Document | None:
     """Return one document, whole."""
     row = database.row("SELECT title, text, metadata FROM document WHERE id = ?", (id,))
     return None if row is None else Document(id=id, title=row[0], text=row[1], metadata=json.loads(row[2]))

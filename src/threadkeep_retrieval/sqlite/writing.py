@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from threadkeep.errors import WrongEmbeddings
-from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.text.excerpt import Stretch
 from threadkeep.text.words import words_in_order
 from threadkeep_retrieval.base import Document
@@ -27,13 +27,13 @@ def digest(document: Document) -> bytes:
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 
-def digests(database: Database, ids: Iterable[str]) -> Mapping[str, bytes]:
+def digests(database: SqliteDatabase, ids: Iterable[str]) -> Mapping[str, bytes]:
     """Return the digests of the documents that are there."""
     found = (database.row("SELECT id, digest FROM document WHERE id = ?", (id,)) for id in ids)
     return dict(row for row in found if row is not None)
 
 
-def write(database: Database, prepared: Prepared) -> None:
+def write(database: SqliteDatabase, prepared: Prepared) -> None:
     """Put a document in the place of the one with its id, if there is one."""
     document = prepared.document
     remove(database, document.id)
@@ -56,7 +56,7 @@ def write(database: Database, prepared: Prepared) -> None:
         )
 
 
-def _write_passage(database: Database, document: int, stretch: Stretch, vector: Vector) -> None:
+def _write_passage(database: SqliteDatabase, document: int, stretch: Stretch, vector: Vector) -> None:
     _check_dimensions(database, len(vector))
     direction = unit(vector)
     database.execute(
@@ -65,7 +65,7 @@ def _write_passage(database: Database, document: int, stretch: Stretch, vector: 
     )
 
 
-def _check_dimensions(database: Database, dimensions: int) -> None:
+def _check_dimensions(database: SqliteDatabase, dimensions: int) -> None:
     """Take the length of the first vector as that of all."""
     known = database.value("SELECT dimensions FROM embedding")
     if not known:
@@ -74,7 +74,7 @@ def _check_dimensions(database: Database, dimensions: int) -> None:
         raise WrongEmbeddings(f"The vectors of this index have {known} numbers, this one has {dimensions}.")
 
 
-def remove(database: Database, id: str) -> bool:
+def remove(database: SqliteDatabase, id: str) -> bool:
     """Take a document out; return whether it was there."""
     key = database.value("SELECT key FROM document WHERE id = ?", (id,))
     if key is None:

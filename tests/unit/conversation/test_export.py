@@ -20,7 +20,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.share import Share
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
-from threadkeep.transfer.portable import Portable, Problem
+from threadkeep.transfer.portable import ImportProblem, Portable
 from threadkeep.transfer.sources import read_items
 
 AT = datetime(2025, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -99,7 +99,7 @@ async def _exported(entries: tuple[Entry, ...], head: int | None = 6) -> str:
     return "".join([piece async for piece in export_text(_conversation(entries, head), log(), AT)])
 
 
-def _read(text: str | bytes) -> Portable | Problem:
+def _read(text: str | bytes) -> Portable | ImportProblem:
     """Return what an import makes of a document."""
     (found,) = read_items(io.BytesIO(text.encode() if isinstance(text, str) else text), "file")
     return found
@@ -192,7 +192,7 @@ def _set(*place: str | int, to: Any) -> Callable[[Any], None]:
 async def test_a_document_that_was_tampered_with_is_refused(change: Callable[[Any], None]) -> None:
     document = json.loads(await _exported(_entries()))
     change(document)
-    assert isinstance(_read(json.dumps(document)), Problem)
+    assert isinstance(_read(json.dumps(document)), ImportProblem)
 
 
 async def test_half_a_character_is_read_as_a_question_mark() -> None:
@@ -204,13 +204,13 @@ async def test_half_a_character_is_read_as_a_question_mark() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '"x"', b"\xff", "[" * 100_000, '{"format": null}'])
 def test_what_is_no_export_is_refused(text: str | bytes) -> None:
-    assert isinstance(_read(text), Problem)
+    assert isinstance(_read(text), ImportProblem)
 
 
 async def test_a_document_that_was_cut_off_is_refused() -> None:
     text = await _exported(_entries())
     for end in range(0, len(text) - 2, 97):
-        assert isinstance(_read(text[:end]), Problem), end
+        assert isinstance(_read(text[:end]), ImportProblem), end
 
 
 async def test_links_stay_where_they_were_made() -> None:

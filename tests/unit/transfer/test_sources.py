@@ -35,7 +35,7 @@ from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import BEGINNING
 from threadkeep.transfer.moving import export_archive
-from threadkeep.transfer.portable import MAX_PROBLEMS, Problem
+from threadkeep.transfer.portable import MAX_PROBLEMS, ImportProblem
 from threadkeep.transfer.sources import read_items, read_source
 
 FLIPS = CUTS = 200
@@ -260,7 +260,7 @@ def test_a_file_in_which_nothing_is_right_is_not_read_to_its_end() -> None:
 def test_without_a_package_for_other_programs_only_exports_of_ours_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rings, "offered", lambda group: ())
     (problem,) = read_items(io.BytesIO(as_json(CHATGPT)), "chats.json")
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, ImportProblem)
     assert "no installed package reads those of other programs" in problem.detail
 
 

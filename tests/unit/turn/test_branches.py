@@ -7,15 +7,15 @@ from threadkeep.context.base import Audience
 from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.state import StateChange
 from threadkeep.turn import branches as limits
-from threadkeep.turn.branches import Branch, Branches
+from threadkeep.turn.branches import Branches, KeptBranch
 
 AUDIENCE = Audience(count=count_tokens)
 LOG = entries(user("1"), assistant("a"), StateChange(), user("2"), assistant("b"))
 KEY = ("t", "c", AUDIENCE)
 
 
-def branch(count: int = 5) -> Branch:
-    return Branch(AUDIENCE).followed_by(LOG[:count])
+def branch(count: int = 5) -> KeptBranch:
+    return KeptBranch(AUDIENCE).followed_by(LOG[:count])
 
 
 def test_a_longer_branch_keeps_the_lines_that_it_had() -> None:

@@ -23,7 +23,7 @@ from threadkeep.transfer.exporter import EXPORTED
 LONGEST_NAME = 60
 
 
-class Format(StrEnum):
+class DocumentFormat(StrEnum):
     """How an export is written."""
 
     JSON = "json"
@@ -31,10 +31,14 @@ class Format(StrEnum):
     HTML = "html"
 
 
-_TYPES = {Format.JSON: "application/json", Format.MARKDOWN: "text/markdown", Format.HTML: "text/html"}
-_ENDINGS = {Format.JSON: "json", Format.MARKDOWN: "md", Format.HTML: "html"}
+_TYPES = {
+    DocumentFormat.JSON: "application/json",
+    DocumentFormat.MARKDOWN: "text/markdown",
+    DocumentFormat.HTML: "text/html",
+}
+_ENDINGS = {DocumentFormat.JSON: "json", DocumentFormat.MARKDOWN: "md", DocumentFormat.HTML: "html"}
 _FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind in _TYPES.values()}}}
-Chosen = Annotated[Format, Query(alias="format", description="`json` is lossless, the others show one branch.")]
+Chosen = Annotated[DocumentFormat, Query(alias="format", description="`json` is lossless, the others show one branch.")]
 Head = Annotated[
     int | None, Query(ge=1, le=MAX_SEQ, description="The branch that Markdown and HTML show; else the current one.")
 ]
@@ -50,23 +54,23 @@ def export_routes(conversations: Conversations) -> APIRouter:
         responses=_FILES,
         summary="Export a conversation",
     )
-    async def export(who: Who, id: ConversationId, chosen: Chosen = Format.JSON, head: Head = None) -> Response:
+    async def export(who: Who, id: ConversationId, chosen: Chosen = DocumentFormat.JSON, head: Head = None) -> Response:
         handle = conversations.at(who.scope, id)
         found = await handle.snapshot(head=head)  # or it is not found, which no stream could say
         conversation = found.conversation
         headers = file_headers(conversation, chosen)
         await conversations.admin.record(who.scope.tenant, EXPORTED, f"conversation:{id}", format=chosen.value)
-        if chosen is Format.JSON:
+        if chosen is DocumentFormat.JSON:
             text = export_text(conversation, handle.entries(conversation), utc_now())
             return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
-        writer = MarkdownWriter(conversation) if chosen is Format.MARKDOWN else HtmlWriter(conversation)
+        writer = MarkdownWriter(conversation) if chosen is DocumentFormat.MARKDOWN else HtmlWriter(conversation)
         text = handle.written(writer, found.branch)
         return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
 
     return router
 
 
-def file_headers(conversation: Conversation, chosen: Format) -> dict[str, str]:
+def file_headers(conversation: Conversation, chosen: DocumentFormat) -> dict[str, str]:
     """Return what makes an answer a file with a harmless name; a page of ours never shows it as a part of itself."""
     ending = _ENDINGS[chosen]
     plain = f"conversation-{conversation.id}.{ending}"

@@ -25,7 +25,7 @@ from threadkeep.store.files.problems import FileProblem, FileProblems
 from threadkeep.store.files.taking_in import TakingIn
 from threadkeep.store.files.view_file import ViewFile, database_of, files_in, folder_of, in_thread
 from threadkeep.store.files.view_writer import ViewWriter
-from threadkeep.store.filesystem import NEVER, Signature, translating_os_errors
+from threadkeep.store.filesystem import NEVER, FileSignature, translating_os_errors
 from threadkeep.store.paging import Listing, ListQuery, Search
 from threadkeep.store.rules import Verb
 from threadkeep.store.sqlite.log import SqliteLog
@@ -50,7 +50,7 @@ class FilesStore(SqliteStore):
         self._problems = FileProblems(clock)
         self._taking_in = TakingIn(self._log, self._run, self._look, self._problems, max_bytes)
         self._views = ViewWriter(self._folder, self.writer, self._look, self._taking_in)
-        self._refused: dict[Path, Signature] = {}
+        self._refused: dict[Path, FileSignature] = {}
         self._showing: asyncio.Task[None] | None = None
         self._is_closing = False
 

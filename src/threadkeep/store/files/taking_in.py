@@ -31,7 +31,7 @@ class Look(Protocol):
         """Return what was read."""
 
 
-class Run(Protocol):
+class RunInWriter(Protocol):
     """Runs work in a transaction of the writer."""
 
     def __call__(self, work: Callable[[], T]) -> Awaitable[T]:
@@ -41,7 +41,7 @@ class Run(Protocol):
 class TakingIn:
     """Takes in the files of one folder."""
 
-    def __init__(self, log: LogWriter, run: Run, look: Look, problems: FileProblems, max_bytes: int) -> None:
+    def __init__(self, log: LogWriter, run: RunInWriter, look: Look, problems: FileProblems, max_bytes: int) -> None:
         self._log = log
         self._run = run
         self._look = look

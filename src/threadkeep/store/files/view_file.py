@@ -18,7 +18,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import InvalidId
 from threadkeep.store import filesystem
 from threadkeep.store.files.view import parse
-from threadkeep.store.filesystem import Signature, translating_os_errors
+from threadkeep.store.filesystem import FileSignature, translating_os_errors
 
 T = TypeVar("T")
 HIDDEN = ".threadkeep"
@@ -31,7 +31,7 @@ class FoundFile(NamedTuple):
     """A file as it was found, and its signature."""
 
     data: bytes
-    signature: Signature
+    signature: FileSignature
 
 
 class ViewFile:
@@ -43,7 +43,7 @@ class ViewFile:
         self._draft = self._hidden / f"{self.path.name}.new"
         self._original = self._hidden / self.path.name
 
-    def signature(self) -> Signature | None:
+    def signature(self) -> FileSignature | None:
         return filesystem.signature(self.path)
 
     def read(self) -> FoundFile | None:
@@ -60,7 +60,7 @@ class ViewFile:
             time.sleep(0.05)
         return None
 
-    def write(self, data: bytes, known: Signature | None) -> Signature | None:
+    def write(self, data: bytes, known: FileSignature | None) -> FileSignature | None:
         """Replace the file and return its signature; nothing if it is not the known one: that is taken in first."""
         filesystem.make_folder(self._hidden)
         with self._locked():
@@ -87,7 +87,7 @@ class ViewFile:
         filesystem.write_file(filesystem.unused_name(self._original, "imported", now), data)
         filesystem.sync_folder(self._hidden)
 
-    def put_away(self, into: Path, known: Signature | None) -> None:
+    def put_away(self, into: Path, known: FileSignature | None) -> None:
         """Remove the file of a deleted conversation if it is the known one, and put away what was kept beside it."""
         if known is not None and self.path.parent.is_dir():
             filesystem.make_folder(self._hidden)
@@ -125,7 +125,7 @@ async def in_thread(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(guarded)
 
 
-def files_in(folder: Path) -> dict[str, Signature]:
+def files_in(folder: Path) -> dict[str, FileSignature]:
     """Return the files of a folder that are named as views are, by the ids of their conversations."""
     try:
         names = os.listdir(folder)

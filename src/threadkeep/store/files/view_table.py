@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.store.codec import decode_id, encode_id
-from threadkeep.store.filesystem import Signature
+from threadkeep.store.filesystem import FileSignature
 from threadkeep.store.sqlite.pair import commit
-from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
+from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors
 
 _VIEW = (
     "SELECT t.name, u.name, coalesce(c.id, c.deleted_id), c.id IS NULL, v.conversation, "
@@ -35,10 +35,10 @@ class KnownView(NamedTuple):
     shown: int
     head: int
     digest: bytes | None
-    signature: Signature | None
+    signature: FileSignature | None
 
 
-def make_tables(database: Database) -> None:
+def make_tables(database: SqliteDatabase) -> None:
     """Make the tables that are missing."""
     sql = files("threadkeep.store.files").joinpath("views.sql").read_text(encoding="utf-8")
     with translating_sqlite_errors(database):
@@ -53,13 +53,13 @@ def make_tables(database: Database) -> None:
                 database.execute("ROLLBACK")
 
 
-def signature_of(database: Database, tenant: str, conversation: str) -> Signature | None:
+def signature_of(database: SqliteDatabase, tenant: str, conversation: str) -> FileSignature | None:
     """Return the signature of the file as it is known; none if there is no conversation, or no known file."""
     sql = f"SELECT v.inode, v.size, v.modified FROM conversation c JOIN view v ON v.conversation = c.key WHERE {_NAMED}"
     return _signature(database.row(sql, (tenant, encode_id(conversation))) or (None,))
 
 
-def signatures(database: Database, tenant: str) -> dict[str, Signature | None]:
+def signatures(database: SqliteDatabase, tenant: str) -> dict[str, FileSignature | None]:
     """Return the conversations of a tenant, and the signatures of their files."""
     sql = (
         "SELECT c.id, v.inode, v.size, v.modified FROM conversation c JOIN view v ON v.conversation = c.key "
@@ -68,12 +68,12 @@ def signatures(database: Database, tenant: str) -> dict[str, Signature | None]:
     return {decode_id(id): _signature(columns) for id, *columns in database.execute(sql, (tenant,))}
 
 
-def find(database: Database, tenant: str, conversation: str) -> KnownView | None:
+def find(database: SqliteDatabase, tenant: str, conversation: str) -> KnownView | None:
     row = database.row(f"{_VIEW} WHERE {_NAMED}", (tenant, encode_id(conversation)))
     return None if row is None else _known(row)
 
 
-def behind(database: Database, after: int, limit: int) -> list[KnownView]:
+def behind(database: SqliteDatabase, after: int, limit: int) -> list[KnownView]:
     """Return views that must be written, or removed with their conversations, in the order of their keys."""
     sql = (
         f"{_VIEW} WHERE v.changed <> v.shown AND v.conversation > ? AND {_QUIET} "
@@ -82,17 +82,17 @@ def behind(database: Database, after: int, limit: int) -> list[KnownView]:
     return [_known(row) for row in database.rows(sql, (after, limit))]
 
 
-def add_digest(database: Database, view: KnownView, digest: bytes) -> None:
+def add_digest(database: SqliteDatabase, view: KnownView, digest: bytes) -> None:
     """Note that a file with these bytes is about to be one of ours."""
     database.execute("INSERT OR IGNORE INTO view_digest VALUES (?, ?)", (view.number, digest))
 
 
-def has_digest(database: Database, view: KnownView, digest: bytes) -> bool:
+def has_digest(database: SqliteDatabase, view: KnownView, digest: bytes) -> bool:
     found = database.value("SELECT 1 FROM view_digest WHERE number = ? AND digest = ?", (view.number, digest))
     return found is not None
 
 
-def note_file(database: Database, view: KnownView, file: Signature | None, digest: bytes | None) -> None:
+def note_file(database: SqliteDatabase, view: KnownView, file: FileSignature | None, digest: bytes | None) -> None:
     """Note which file there is now."""
     database.execute(
         "UPDATE view SET digest = ?, inode = ?, size = ?, modified = ? WHERE conversation = ? AND number = ?",
@@ -100,7 +100,7 @@ def note_file(database: Database, view: KnownView, file: Signature | None, diges
     )
 
 
-def note_shown(database: Database, view: KnownView, changed: int, head: int) -> None:
+def note_shown(database: SqliteDatabase, view: KnownView, changed: int, head: int) -> None:
     """Note what the file shows."""
     database.execute(
         "UPDATE view SET shown = ?, head = ? WHERE conversation = ? AND number = ?",
@@ -108,18 +108,18 @@ def note_shown(database: Database, view: KnownView, changed: int, head: int) -> 
     )
 
 
-def note_change(database: Database, view: KnownView) -> None:
+def note_change(database: SqliteDatabase, view: KnownView) -> None:
     """Note that the file must be written anew."""
     database.execute("UPDATE view SET changed = changed + 1 WHERE number = ?", (view.number,))
 
 
-def forget_purged(database: Database) -> None:
+def forget_purged(database: SqliteDatabase) -> None:
     """Forget the views of conversations that are gone."""
     database.execute("DELETE FROM view WHERE conversation NOT IN (SELECT key FROM conversation)")
     database.execute("DELETE FROM view_digest WHERE number NOT IN (SELECT number FROM view)")
 
 
-def numbers(database: Database) -> set[int]:
+def numbers(database: SqliteDatabase) -> set[int]:
     return {number for (number,) in database.rows("SELECT number FROM view")}
 
 
@@ -130,5 +130,5 @@ def _known(row: Sequence[Any]) -> KnownView:
     return KnownView._make((scope, decode_id(id), bool(is_deleted), *known, _signature(row[-3:])))
 
 
-def _signature(columns: Sequence[Any]) -> Signature | None:
-    return None if columns[0] is None else Signature(*columns)
+def _signature(columns: Sequence[Any]) -> FileSignature | None:
+    return None if columns[0] is None else FileSignature(*columns)

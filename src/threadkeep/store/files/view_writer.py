@@ -16,7 +16,7 @@ from threadkeep.store.files.taking_in import Look, TakingIn
 from threadkeep.store.files.view import digest, render
 from threadkeep.store.files.view_file import HIDDEN, ViewFile, folder_of, in_thread, remove_put_away
 from threadkeep.store.files.view_table import KnownView
-from threadkeep.store.filesystem import Signature
+from threadkeep.store.filesystem import FileSignature
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.writer import Transactions
 
@@ -36,7 +36,7 @@ class _Written(NamedTuple):
     """What was written, and the signature of the file, if there is one."""
 
     rendered: _Rendered
-    signature: Signature | None
+    signature: FileSignature | None
 
 
 class ViewWriter:

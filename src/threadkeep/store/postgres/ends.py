@@ -25,7 +25,7 @@ from threadkeep.text.words import words
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Asked(NamedTuple):
+class BesideEnd(NamedTuple):
     """What is to be read beside the end: something about an entry, a queued turn's entry, what a key made, and what is
     known of the conversation as a whole."""
 
@@ -35,13 +35,13 @@ class Asked(NamedTuple):
     facts: bool = False
 
 
-_NOTHING = Asked()
+_NOTHING = BesideEnd()
 
 
 class MissingError(Exception):
     """A decision asked for something that was not read."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: BesideEnd) -> None:
         super().__init__()
         self.asked = asked
 
@@ -60,7 +60,7 @@ class PostgresEnd(NamedTuple):
     open_turns: Mapping[int, OpenTurn]
     draft: DraftEnd | None
     pieces: int
-    asked: Asked = _NOTHING
+    asked: BesideEnd = _NOTHING
     read: Columns | None = None
 
     def replay(self, key: KeyUse) -> Replay | None:
@@ -98,13 +98,13 @@ class PostgresEnd(NamedTuple):
             raise MissingError(self.asked._replace(facts=True))
         return ConversationFacts.trusted(**to_facts(self.read))
 
-    def _answer(self, name: str, asked: Asked) -> Any:
+    def _answer(self, name: str, asked: BesideEnd) -> Any:
         if self.read is None or self.asked != asked:
             raise MissingError(asked)
         return self.read[name]
 
 
-async def read_end(pool: Pool, scope: Scope, conversation: str, where: Place, asked: Asked) -> PostgresEnd:
+async def read_end(pool: Pool, scope: Scope, conversation: str, where: Place, asked: BesideEnd) -> PostgresEnd:
     """Return the end of a log as it is now."""
     key = bytes.fromhex(asked.key) if asked.key else None
     rows = await pool.call("end_of", *where, asked.parent, asked.queued, key, asked.facts)

@@ -20,7 +20,7 @@ from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import size_of
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.postgres.database import REMEMBERED, Database, Place, facts_columns
-from threadkeep.store.postgres.ends import Asked, Commit, MissingError, PostgresEnd, read_end, to_commit
+from threadkeep.store.postgres.ends import BesideEnd, Commit, MissingError, PostgresEnd, read_end, to_commit
 from threadkeep.store.postgres.faults import MovedError, is_cut
 from threadkeep.store.postgres.pool import ATTEMPTS, Pool
 from threadkeep.store.record import Replay
@@ -159,7 +159,7 @@ class Log:
     async def _write(self, where: Place, asked_for: tuple[Scope, str, Verb[T]], caps: Caps) -> tuple[T, int]:
         scope, conversation, verb = asked_for
         use = key_use(scope, verb.key)
-        asked = Asked(key=use.name if use else None)
+        asked = BesideEnd(key=use.name if use else None)
         cut: tuple[Decision[T], Commit] | None = None
         for attempt in range(MOST_MOVES):
             # Taken out, and put back only when it is known how the log ends.

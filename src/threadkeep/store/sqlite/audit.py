@@ -3,26 +3,26 @@
 from collections.abc import Sequence
 from typing import Any
 
-from threadkeep.store.audit import START, AuditLog, Head, Row, Wanted, chained
+from threadkeep.store.audit import START, AuditLog, AuditRow, Head, Wanted, chained
 from threadkeep.store.sqlite.writer import Transactions
-from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
+from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors
 
-_COLUMNS = ", ".join(Row._fields)
+_COLUMNS = ", ".join(AuditRow._fields)
 _TENANT = "tenant = (SELECT key FROM tenant WHERE name = ?)"
 
 
 class SqliteAudit(AuditLog):
     """The acts in one file."""
 
-    def __init__(self, writer: Transactions, reading: Database) -> None:
+    def __init__(self, writer: Transactions, reading: SqliteDatabase) -> None:
         super().__init__(bytes(reading.value("SELECT value FROM secret")))
         self._writer = writer
         self._reading = reading
 
-    async def _append(self, tenant: str, row: Row) -> None:
+    async def _append(self, tenant: str, row: AuditRow) -> None:
         await self._writer.run(lambda: add_act(self._writer.connection, tenant, row))
 
-    async def _rows(self, tenant: str, wanted: Wanted, limit: int) -> list[Row]:
+    async def _rows(self, tenant: str, wanted: Wanted, limit: int) -> list[AuditRow]:
         asked, values, table = [_TENANT], [tenant], "audit"
         for name, sign, value in wanted.conditions():
             asked.append(f"{name} {sign} ?")
@@ -35,9 +35,9 @@ class SqliteAudit(AuditLog):
         order = "DESC" if wanted.newest_first else "ASC"
         sql = f"SELECT {_COLUMNS} FROM {table} WHERE {' AND '.join(asked)} ORDER BY seq {order} LIMIT ?"
         with translating_sqlite_errors(self._reading):
-            return [Row(*row) for row in self._reading.rows(sql, (*values, limit))]
+            return [AuditRow(*row) for row in self._reading.rows(sql, (*values, limit))]
 
-    async def _prune(self, tenant: str, through: int, head: Head, row: Row) -> bool:
+    async def _prune(self, tenant: str, through: int, head: Head, row: AuditRow) -> bool:
         def change() -> bool:
             if _head(self._writer.connection, tenant) != head:
                 return False
@@ -48,7 +48,7 @@ class SqliteAudit(AuditLog):
         return await self._writer.run(change)
 
 
-def add_act(db: Database, tenant: str, row: Row) -> None:
+def add_act(db: SqliteDatabase, tenant: str, row: AuditRow) -> None:
     """Add a row in the present transaction."""
     db.execute("INSERT OR IGNORE INTO tenant (name) VALUES (?)", (tenant,))
     db.execute(
@@ -58,7 +58,7 @@ def add_act(db: Database, tenant: str, row: Row) -> None:
     )
 
 
-def _head(db: Database, tenant: str) -> Head:
+def _head(db: SqliteDatabase, tenant: str) -> Head:
     found: Sequence[Any] | None = db.row(
         f"SELECT seq, hash FROM audit WHERE {_TENANT} ORDER BY seq DESC LIMIT 1", (tenant,)
     )

@@ -8,7 +8,7 @@ import struct
 from typing import Any
 from zlib import crc32
 
-from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_file import SqliteDatabase
 
 _pack = struct.Struct("<12q").pack
 _SIGN = 1 << 31
@@ -55,7 +55,7 @@ def entry_checksum(*columns: Any) -> int:
     return crc - ((crc & _SIGN) << 1)
 
 
-def register(database: Database) -> None:
+def register(database: SqliteDatabase) -> None:
     """Let SQL on this connection compute checksums."""
     database.create_scalar_function("checksum", checksum, deterministic=True)
     database.create_scalar_function("entry_checksum", entry_checksum, 13, deterministic=True)

@@ -9,7 +9,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StorageFull
 from threadkeep.store.codec import encode_id, microseconds, moment
 from threadkeep.store.file_tables import NO_CAPS, FileCaps, FileTables, FileUsage, StoredFile, Upload
-from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_file import SqliteDatabase
 
 T = TypeVar("T")
 STEP = 16
@@ -24,17 +24,17 @@ _MINE = "tenant = ? AND user = ? AND id = ?"
 _UNUSED = "f.tenant = ? AND f.touched_at < ? AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = f.id)"
 
 
-class Run(Protocol):
+class RunOnDatabase(Protocol):
     """Runs work on a connection: in a transaction if it writes."""
 
-    def __call__(self, work: Callable[[Database], T], *, writes: bool = True) -> Awaitable[T]:
+    def __call__(self, work: Callable[[SqliteDatabase], T], *, writes: bool = True) -> Awaitable[T]:
         """Return what the work returns, once it is durable."""
 
 
 class SqliteFiles(FileTables):
     """The tables of a store. `scrub` overwrites what is left of removed rows."""
 
-    def __init__(self, run: Run, scrub: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, run: RunOnDatabase, scrub: Callable[[], Awaitable[None]]) -> None:
         self._run = run
         self._scrub = scrub
 
@@ -61,7 +61,7 @@ class SqliteFiles(FileTables):
         )
         found = (size, microseconds(at), scope.tenant, scope.user, id, offset)
 
-        def change(db: Database) -> bool:
+        def change(db: SqliteDatabase) -> bool:
             _check_room(db, scope, caps, (size - offset, size - offset))
             return db.row(sql, found) is not None
 
@@ -104,7 +104,7 @@ class SqliteFiles(FileTables):
         return [id for (id,) in rows]
 
     async def drop(self, tenant: str, ids: Sequence[str], before: datetime | None) -> int:
-        def remove(db: Database) -> int:
+        def remove(db: SqliteDatabase) -> int:
             chosen = "f.tenant = ?"
             values: list[Any] = [tenant]
             if before is not None:
@@ -172,7 +172,7 @@ class SqliteFiles(FileTables):
 
 
 def _check_room(
-    db: Database, scope: Scope, caps: FileCaps, brought: tuple[int, int], *, only_files: bool = False
+    db: SqliteDatabase, scope: Scope, caps: FileCaps, brought: tuple[int, int], *, only_files: bool = False
 ) -> None:
     """Refuse what is brought to a user and to a tenant if it is more than they may have, with uploads or without."""
     for cap, user, size in zip(caps, (scope.user, ""), brought, strict=True):
@@ -186,7 +186,7 @@ def _check_room(
                 raise StorageFull
 
 
-def _finish(db: Database, scope: Scope, file: StoredFile, caps: FileCaps) -> tuple[StoredFile, bool] | None:
+def _finish(db: SqliteDatabase, scope: Scope, file: StoredFile, caps: FileCaps) -> tuple[StoredFile, bool] | None:
     found = db.row(f"SELECT 1 FROM file_blob WHERE {_MINE} AND sha256 IS NULL", (scope.tenant, scope.user, file.blob))
     if found is None:
         return None

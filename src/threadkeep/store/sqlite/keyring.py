@@ -12,7 +12,7 @@ from threadkeep.store.codec import microseconds, moment
 from threadkeep.store.keyring import MOST_LOGINS, KeyRing
 from threadkeep.store.sqlite.audit import add_act
 from threadkeep.store.sqlite.writer import Transactions
-from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
+from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors
 
 T = TypeVar("T")
 _KEY = ("id", "digest", "hint", "tenant", "user", "role", "created_at", "expires_at", "revoked_at")
@@ -27,7 +27,7 @@ _LOGINS = (
 class SqliteKeyRing(KeyRing):
     """The keys in one file."""
 
-    def __init__(self, writer: Transactions, reading: Database) -> None:
+    def __init__(self, writer: Transactions, reading: SqliteDatabase) -> None:
         self._writer = writer
         self._reading = reading
 
@@ -127,7 +127,7 @@ class SqliteKeyRing(KeyRing):
         return tuple(_login(row) for row in rows)
 
 
-def _insert(db: Database, table: str, fields: dict[str, Any]) -> None:
+def _insert(db: SqliteDatabase, table: str, fields: dict[str, Any]) -> None:
     values = tuple(microseconds(value) if isinstance(value, datetime) else value for value in fields.values())
     db.execute(f"INSERT INTO {table} ({', '.join(fields)}) VALUES ({', '.join('?' * len(fields))})", values)
 

@@ -34,7 +34,7 @@ from threadkeep.store.paging import check_position
 from threadkeep.store.record import DraftEnd, OpenTurn, Tip
 from threadkeep.store.snapshot import REMARKS, Page, Snapshot, page_of
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, checksum, entry_checksum
-from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.store.values import Draft, LogPage
 
 _HERE = "WHERE tenant = ? AND conversation = ?"
@@ -63,7 +63,7 @@ class ConversationKey(NamedTuple):
 class SqliteLog:
     """The log of one conversation as of one snapshot."""
 
-    def __init__(self, database: Database, packer: Packer, scope: Scope, key: ConversationKey) -> None:
+    def __init__(self, database: SqliteDatabase, packer: Packer, scope: Scope, key: ConversationKey) -> None:
         self.db = database
         self.key = key
         self.id = key.id

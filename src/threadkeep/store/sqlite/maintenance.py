@@ -18,7 +18,7 @@ from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.checksums import ENTRY, entry_checksum
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import LogWriter
-from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
+from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors
 
 MOVE_IDLE_SECONDS = 2.0
 MOVE_SECONDS = 120.0
@@ -124,7 +124,7 @@ class HealthCheck:
                 raise StoreUnavailable(f"{self._path} is not the file any more that was opened; restart to use it.")
         with (
             translating_sqlite_errors(),
-            closing(Database(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)) as database,
+            closing(SqliteDatabase(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)) as database,
         ):
             rows = database.rows(
                 f"SELECT tenant, conversation, {ENTRY}, crc FROM entry "

@@ -19,7 +19,7 @@ from threadkeep.store.sqlite.schema import make
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.sqlite.writer import Transactions
 from threadkeep.store.sqlite.writing import LogWriter
-from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
+from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors
 
 T = TypeVar("T")
 LARGEST_LAG = 64
@@ -89,9 +89,9 @@ class MemoryStore(SqliteStore):
             await self.writer.run(lambda: index.catch_up(self._log.reader, limit=-1))
 
 
-def _new_database() -> Database:
+def _new_database() -> SqliteDatabase:
     """Return an empty database with a secret of its own."""
-    database = Database(":memory:")
+    database = SqliteDatabase(":memory:")
     database.deserialize("main", _empty())
     register(database)
     database.execute("UPDATE secret SET value = randomblob(length(value))")
@@ -101,6 +101,6 @@ def _new_database() -> Database:
 @cache
 def _empty() -> bytes:
     """Return an empty database, which is copied faster than it is made."""
-    database = Database(":memory:")
+    database = SqliteDatabase(":memory:")
     make(database)
     return database.serialize("main")

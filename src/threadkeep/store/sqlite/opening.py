@@ -10,15 +10,15 @@ from threadkeep.errors import StoreCorrupt
 from threadkeep.store.sqlite.pair import check_belonging, forget_note
 from threadkeep.store.sqlite.schema import apply, pending
 from threadkeep.store.sqlite.wal import check_end, check_pair, flush, log_of, size_of
-from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
+from threadkeep.store.sqlite_file import SqliteDatabase, connect, translating_sqlite_errors
 
 
-def open_file(path: Path) -> tuple[Database, list[str]]:
+def open_file(path: Path) -> tuple[SqliteDatabase, list[str]]:
     """Open the file to write it, bring it up to date, and return the names of the migrations that were applied."""
     check_pair(path)
     applied: list[str] = []
 
-    def prepare(connection: Database) -> None:
+    def prepare(connection: SqliteDatabase) -> None:
         if size_of(path):
             _check(path, connection)
         if not size_of(log_of(path)):
@@ -39,12 +39,12 @@ def open_file(path: Path) -> tuple[Database, list[str]]:
     return connection, applied
 
 
-def look_at(path: Path) -> Database:
+def look_at(path: Path) -> SqliteDatabase:
     """Open the file to read it, as it is."""
     check_pair(path)
     with translating_sqlite_errors():
         # Not read-only: such a connection leaves files of its own behind.
-        connection = Database(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        connection = SqliteDatabase(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         _check(path, connection)
     except BaseException:
@@ -86,7 +86,7 @@ def set_log_aside(path: Path) -> str | None:
         return f"{log} was moved to {aside}."
 
 
-def _check(path: Path, connection: Database) -> None:
+def _check(path: Path, connection: SqliteDatabase) -> None:
     """Refuse what SQLite would lose or mix up; closing the connection changes nothing."""
     if size_of(log_of(path)):
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

@@ -17,7 +17,7 @@ import apsw
 
 from threadkeep.errors import StoreCorrupt
 from threadkeep.store.sqlite.wal import ADVICE, frames_of, log_of
-from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
+from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Mark(NamedTuple):
 class Pair:
     """The file and the log of one connection that writes."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
         self._path = Path(database.filename)
         self._file = _open_raw(self._path)
@@ -78,7 +78,7 @@ class Pair:
         return None if self._place is None else Mark.at(self._file, self._place)
 
 
-def commit(database: Database) -> None:
+def commit(database: SqliteDatabase) -> None:
     """Commit the open transaction of a connection that seldom writes."""
     pair = Pair(database)
     try:
@@ -89,7 +89,7 @@ def commit(database: Database) -> None:
         pair.close()
 
 
-def check_belonging(path: Path, database: Database) -> None:
+def check_belonging(path: Path, database: SqliteDatabase) -> None:
     """Refuse a log that does not continue this file, and a file whose log is missing or cut. The connection has only
     been opened; nobody writes while we look, and nothing is written."""
     with translating_sqlite_errors(database):
@@ -109,7 +109,7 @@ def forget_note(path: Path) -> None:
     _note_of(path).unlink(missing_ok=True)
 
 
-def _check(path: Path, database: Database, file: apsw.VFSFile) -> None:
+def _check(path: Path, database: SqliteDatabase, file: apsw.VFSFile) -> None:
     log, place = log_of(path), _place_of(file, database)
     mark = None if place is None else Mark.at(file, place)
     root, marks, pages = database.value(_ROOT), list[Mark](), set[int]()
@@ -150,7 +150,7 @@ def _open_raw(path: Path) -> apsw.VFSFile:
     return apsw.VFSFile("", str(path.absolute()), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE, 0])
 
 
-def _place_of(file: apsw.VFSFile, database: Database) -> int | None:
+def _place_of(file: apsw.VFSFile, database: SqliteDatabase) -> int | None:
     """Return where in the file itself the mark is, whatever the log says."""
     page, size = database.value(_ROOT), database.pragma("page_size")
     if page is None or page * size > file.xFileSize():

@@ -18,7 +18,7 @@ from threadkeep.store.codec import Packer, decode_id, encode_id, microseconds
 from threadkeep.store.record import Replay
 from threadkeep.store.sqlite.checksums import checksum
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog, open_turn
-from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.store.values import has_metadata
 
 _MOST_SCOPES = 10_000
@@ -33,7 +33,7 @@ def _has_metadata(*texts: Any) -> bool:
 class Reader:
     """Reads through one connection."""
 
-    def __init__(self, connection: Database) -> None:
+    def __init__(self, connection: SqliteDatabase) -> None:
         self.db = connection
         self.packer = Packer()
         connection.create_scalar_function("has_metadata", _has_metadata, 2, deterministic=True)

@@ -11,7 +11,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, ConversationNotFound
-from threadkeep.store.audit import Row as AuditRow
+from threadkeep.store.audit import AuditRow
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.codec import encode_id, microseconds
 from threadkeep.store.rules import check_entries

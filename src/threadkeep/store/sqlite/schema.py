@@ -6,7 +6,7 @@ from importlib.resources import files
 from threadkeep.errors import StoreCorrupt, StoreTooNew, StoreTooOld
 from threadkeep.store.sqlite.checksums import register
 from threadkeep.store.sqlite.pair import commit
-from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
+from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors
 
 APPLICATION = 0x746B6570
 """Marks the file as ours ("tkep")."""
@@ -23,18 +23,18 @@ def migrations() -> list[tuple[int, str, str]]:
     return [(number, name, sql) for number, (name, sql) in enumerate(named, 1)]
 
 
-def pending(connection: Database) -> list[str]:
+def pending(connection: SqliteDatabase) -> list[str]:
     """Return the names of the migrations that are missing. The file is only looked at."""
     return [name for _, name, _ in _missing(connection, migrations())]
 
 
-def make(connection: Database) -> None:
+def make(connection: SqliteDatabase) -> None:
     """Make all tables in an empty database in memory."""
     register(connection)
     _apply(connection, migrations())
 
 
-def apply(connection: Database) -> list[str]:
+def apply(connection: SqliteDatabase) -> list[str]:
     """Apply what is missing, one starter at a time; refuse a file of a newer release or of another program."""
     known = migrations()
     register(connection)
@@ -51,7 +51,7 @@ def apply(connection: Database) -> list[str]:
         return applied
 
 
-def _apply(connection: Database, known: list[tuple[int, str, str]]) -> list[str]:
+def _apply(connection: SqliteDatabase, known: list[tuple[int, str, str]]) -> list[str]:
     missing = _missing(connection, known)
     for number, _, sql in missing:
         connection.execute(sql)
@@ -60,7 +60,7 @@ def _apply(connection: Database, known: list[tuple[int, str, str]]) -> list[str]
     return [name for _, name, _ in missing]
 
 
-def _missing(connection: Database, known: list[tuple[int, str, str]]) -> list[tuple[int, str, str]]:
+def _missing(connection: SqliteDatabase, known: list[tuple[int, str, str]]) -> list[tuple[int, str, str]]:
     version = connection.pragma("user_version")
     application = connection.pragma("application_id")
     tables = connection.value("SELECT count(*) FROM sqlite_schema")

@@ -17,7 +17,7 @@ import apsw
 from threadkeep.errors import StoreBusy
 from threadkeep.store.sqlite.pair import commit
 from threadkeep.store.sqlite.wal import log_of
-from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
+from threadkeep.store.sqlite_file import SqliteDatabase, connect, translating_sqlite_errors
 
 STEP = 1000
 """How many pages, and how many separators, are looked at while others must not write."""
@@ -47,7 +47,7 @@ def scrub(path: Path) -> Iterator[None]:
             yield
 
 
-def _separators(database: Database, after: tuple[int, bytes]) -> tuple[int, bytes] | None:
+def _separators(database: SqliteDatabase, after: tuple[int, bytes]) -> tuple[int, bytes] | None:
     """Replace separators that begin no present word, in one step; return where it ended, none at the end."""
     rows = database.rows(
         "SELECT segid, term FROM word_idx WHERE (segid, term) > (?, ?) ORDER BY segid, term LIMIT ?", (*after, STEP)
@@ -65,7 +65,7 @@ def _separators(database: Database, after: tuple[int, bytes]) -> tuple[int, byte
 
 
 @contextmanager
-def _alone(path: Path, database: Database) -> Iterator[apsw.VFSFile]:
+def _alone(path: Path, database: SqliteDatabase) -> Iterator[apsw.VFSFile]:
     """Yield the file while nobody writes and all that was written is in it. Afterwards nobody trusts a page that was
     read before: a commit tells so."""
     flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
@@ -91,7 +91,7 @@ def _alone(path: Path, database: Database) -> Iterator[apsw.VFSFile]:
 
 
 @contextmanager
-def _writing(database: Database) -> Iterator[None]:
+def _writing(database: SqliteDatabase) -> Iterator[None]:
     """Hold the lock of who writes; commit at the end."""
     database.execute("BEGIN IMMEDIATE")
     try:

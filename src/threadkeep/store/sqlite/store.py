@@ -43,7 +43,7 @@ from threadkeep.store.sqlite.removal import Remover
 from threadkeep.store.sqlite.scrub import scrub
 from threadkeep.store.sqlite.writer import Transactions, Writer
 from threadkeep.store.sqlite.writing import LogWriter
-from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
+from threadkeep.store.sqlite_file import SqliteDatabase, connect, translating_sqlite_errors
 from threadkeep.store.values import Created, HitPage, LogPage, Related, Statistics
 from threadkeep.text.search import relate
 
@@ -264,7 +264,7 @@ class SqliteStore(RuledStore):
         await self._follow()
         return answer
 
-    async def _run_on_files(self, work: Callable[[Database], T], *, writes: bool = True) -> T:
+    async def _run_on_files(self, work: Callable[[SqliteDatabase], T], *, writes: bool = True) -> T:
         if writes:
             return await self._run(lambda: work(self.writer.connection))
         with self._snapshot():

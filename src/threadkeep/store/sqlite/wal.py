@@ -17,7 +17,7 @@ from typing import NamedTuple
 import apsw
 
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
+from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors
 
 _HEADER = struct.Struct(">8I")
 _FRAME = struct.Struct(">6I")
@@ -55,7 +55,7 @@ def check_pair(path: Path) -> None:
             raise StoreCorrupt(f"{log} is damaged at its beginning. {ADVICE}")
 
 
-def check_end(path: Path, database: Database) -> None:
+def check_end(path: Path, database: SqliteDatabase) -> None:
     """Refuse a log in which something that was acknowledged lies where SQLite would end it, or behind."""
     looks = 0
     while (damaged := _damaged(log_of(path), _frames(database))) is not None:
@@ -108,7 +108,7 @@ def frames_of(log: Path) -> Iterator[tuple[int, bytes]]:
                 pending.clear()
 
 
-def _frames(database: Database) -> int:
+def _frames(database: SqliteDatabase) -> int:
     """Return how many frames SQLite takes for valid."""
     with translating_sqlite_errors(database):
         return max(database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0], 0)
@@ -207,7 +207,7 @@ def start_thread(name: str) -> ThreadPoolExecutor:
 class Checkpoints:
     """The checkpoints of one file. Its writer asks after each commit whether the rest `is_due`."""
 
-    def __init__(self, writer: Database) -> None:
+    def __init__(self, writer: SqliteDatabase) -> None:
         self._writer = writer
         self._page: int = writer.pragma("page_size")
         self._thread = start_thread("threadkeep-checkpoint")
@@ -266,7 +266,7 @@ class Checkpoints:
     def _copy(self) -> None:
         """Copy what is there by now. What goes wrong comes again when the writer copies, and is told then."""
         with suppress(apsw.Error):
-            connection = Database(self._writer.filename, flags=apsw.SQLITE_OPEN_READWRITE)
+            connection = SqliteDatabase(self._writer.filename, flags=apsw.SQLITE_OPEN_READWRITE)
             try:
                 # A connection that has read nothing does not know of the log.
                 connection.pragma("user_version")

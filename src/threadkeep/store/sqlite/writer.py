@@ -19,7 +19,7 @@ import apsw
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store.sqlite.pair import Pair
 from threadkeep.store.sqlite.wal import Checkpoints, start_thread
-from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, Database, to_store_error
+from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, SqliteDatabase, to_store_error
 
 T = TypeVar("T")
 Work = Callable[[], Any]
@@ -65,7 +65,7 @@ class _Job(NamedTuple):
 class Transactions(ABC):
     """Runs work inside transactions of one connection."""
 
-    connection: Database
+    connection: SqliteDatabase
 
     @abstractmethod
     async def run(self, work: Callable[[], T], *, patient: bool = False) -> T:
@@ -86,7 +86,7 @@ class Writer(Transactions):
     read in it is remembered.
     """
 
-    def __init__(self, connection: Database, begun: Callable[[], None], undone: Callable[[], None]) -> None:
+    def __init__(self, connection: SqliteDatabase, begun: Callable[[], None], undone: Callable[[], None]) -> None:
         self.connection = connection
         self.commits = 0
         self._begun = begun

@@ -15,8 +15,8 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.store.base import MAX_LIMIT, ROOT
 from threadkeep.turn.active_turn import ActiveTurn
-from threadkeep.turn.branches import Branch
-from threadkeep.turn.lookup import Found, Passage
+from threadkeep.turn.branches import KeptBranch
+from threadkeep.turn.lookup import LookedUp, Passage
 from threadkeep.turn.related_messages import related_messages
 
 PAGE = 50
@@ -86,7 +86,7 @@ def _tool_tokens(active: ActiveTurn) -> int:
     return active.deps.count(own("tools", json.dumps([asdict(spec) for spec in specs]))) if specs else 0
 
 
-async def _branch(active: ActiveTurn, audience: Audience) -> tuple[Branch, Cut]:
+async def _branch(active: ActiveTurn, audience: Audience) -> tuple[KeptBranch, Cut]:
     """Return the entries of the branch that matter, this turn's own last, and the cut of the last answer.
 
     What came before the turn is read once; it does not change while the turn runs.
@@ -98,7 +98,7 @@ async def _branch(active: ActiveTurn, audience: Audience) -> tuple[Branch, Cut]:
         active.history = await _history(active, head, active.deps.branches.get(key))
     branch, cut = active.history
     if branch.audience != audience:
-        branch = Branch(audience).followed_by(branch.entries)
+        branch = KeptBranch(audience).followed_by(branch.entries)
     newest = branch.entries[-1].seq if branch.entries else 0
     branch = branch.followed_by([entry for entry in own if entry.seq > newest])
     cut = newest_cut(own) or cut
@@ -107,7 +107,7 @@ async def _branch(active: ActiveTurn, audience: Audience) -> tuple[Branch, Cut]:
     return branch, cut
 
 
-async def _history(active: ActiveTurn, head: int, kept: Branch) -> tuple[Branch, Cut]:
+async def _history(active: ActiveTurn, head: int, kept: KeptBranch) -> tuple[KeptBranch, Cut]:
     """Return the branch from `head` back to where the last cut was made, or as far as the policy can use, and the cut.
 
     What is `kept` of a branch is not read again once it agrees with the newest that was read.
@@ -133,7 +133,7 @@ async def _history(active: ActiveTurn, head: int, kept: Branch) -> tuple[Branch,
     wanted = [entry for entry in read if entry.seq >= cut.first]
     known = kept.part(cut.first, fork)
     if not wanted or not known.entries or known.entries[0].seq > wanted[0].seq:
-        known, fork = Branch(kept.audience), 0
+        known, fork = KeptBranch(kept.audience), 0
     return known.followed_by([entry for entry in wanted if entry.seq > fork]), cut
 
 
@@ -167,7 +167,7 @@ async def _opening(active: ActiveTurn, entries: tuple[Entry, ...]) -> tuple[Entr
     return tuple(entry for entry in messages if entry.seq < entries[0].seq)
 
 
-async def _looked_up(active: ActiveTurn, entries: tuple[Entry, ...]) -> Found | None:
+async def _looked_up(active: ActiveTurn, entries: tuple[Entry, ...]) -> LookedUp | None:
     """Look the question up, if the assistant looks things up: once a turn, whatever its tools find after that."""
     lookup = active.assistant.lookup
     if lookup is None or active.found is not None:
@@ -195,7 +195,7 @@ async def _where_it_stands(active: ActiveTurn) -> tuple[str, ...]:
 
 
 async def _recall(
-    active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut, found: Found | None, *, goes_on: bool
+    active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut, found: LookedUp | None, *, goes_on: bool
 ) -> tuple[Entry, ...]:
     """Return messages that have to do with the question, the best first.
 

@@ -19,7 +19,7 @@ from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Delta, Model, Reasoned, Request, Text
 from threadkeep.llm.prices import priced
 from threadkeep.turn.active_turn import STORE_PATIENCE, ActiveTurn
-from threadkeep.turn.agent import Asked, Changed, Noted, Shown, Thought
+from threadkeep.turn.agent import Asked, Changed, Noted, ShownBlock, Thought
 from threadkeep.turn.attached import file_reader
 from threadkeep.turn.decision import flaw_item
 from threadkeep.turn.draft_writer import DraftWriter
@@ -206,7 +206,7 @@ class ModelOutput:
         match thought:
             case Noted():
                 self.notes.append(thought.item)
-            case Shown():
+            case ShownBlock():
                 self.blocks.append(thought.block)
             case Changed():
                 self._change(thought)
