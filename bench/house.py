@@ -22,10 +22,11 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
 ENGINE = SOURCES / "threadkeep"
 BARS = {
-    "lines of the engine": 48_500,
-    "modules of the engine": 345,
+    "lines of the engine": 36_900,
+    "modules of the engine": 266,
     "lines of the largest function": 89,
-    "members of Store": 50,
+    "members of Store": 39,
+    "class names that exist twice": 0,
 }
 """What may not grow. A change that makes a number smaller lowers its bar."""
 
@@ -174,6 +175,7 @@ def check(paths: list[Path]) -> int:
         "modules of the engine": len(paths),
         "lines of the largest function": functions(paths)[-1],
         "members of Store": len(members("store/base.py", "Store")),
+        "class names that exist twice": len(repeated_classes(paths)),
     }
     missed = [f"{name}: {values[name]:,}, the bar is {bar:,}" for name, bar in BARS.items() if values[name] > bar]
     for line in missed:
