@@ -442,8 +442,9 @@ async def test_a_damaged_file_is_reported_and_set_aside(
     assert [problem.path for problem in files.problems()] == [path]
     again = await _open(tmp_path, clock)
     for handle in (files, again):
-        with pytest.raises(StoreCorrupt, match=aside.name):
+        with pytest.raises(StoreCorrupt, match=aside.name) as refused:
             await handle.get(LOCAL, SHOP)
+        assert str(tmp_path) not in str(refused.value), "clients are told no paths of the server"
         with pytest.raises(StoreCorrupt, match=aside.name):
             await say(handle, SHOP, "x", scope=LOCAL)
     await again.close()

@@ -8,9 +8,11 @@ import pytest
 from tests.told import data_of, name_of
 from tests.unit.turn.processes import Processes, called, ended, new_conversation, seen, until
 from threadkeep.conversation.entry import Update
+from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import ModelUnavailable
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text
 from threadkeep.llm.title import is_title_request
+from threadkeep.store.values import Append
 from threadkeep.testing.attachments import MemoryAttachments
 from threadkeep.testing.scripted_model import ScriptedModel, says
 
@@ -87,6 +89,18 @@ async def test_a_given_title_stays(processes: Processes) -> None:
     await until(lambda: not conversations._runner._tasks)
     assert (await chat.read()).title == "Mine"
     assert len(model.requests) == 1
+
+
+async def test_a_conversation_that_was_answered_elsewhere_keeps_the_title_of_its_first_words(
+    processes: Processes,
+) -> None:
+    conversations = await processes.open(ScriptedModel(says("All of them.")))
+    chat = await new_conversation(conversations, title="Anyone there?")
+    said = (Message(role=Role.USER, content="Anyone there?"), Message(role=Role.ASSISTANT, content="I am."))
+    await conversations._store.append(chat.scope, chat.id, Append(bodies=said))
+    await ended(await chat.send(QUESTION))
+    await until(lambda: not conversations._runner._tasks)
+    assert (await chat.read()).title == "Anyone there?"
 
 
 async def test_a_title_that_a_person_gives_meanwhile_wins(processes: Processes) -> None:

@@ -61,15 +61,22 @@ async def _give_title(active: ActiveTurn) -> None:
 
 
 async def _is_makeshift(active: ActiveTurn, conversation: Conversation) -> bool:
-    """Whether the title was made from the words of an earlier question, and no earlier turn had an answer."""
+    """Whether the title was made from the words of an earlier question, and none was answered before this turn."""
     if conversation.entries > EARLY:
         return False
     page = await active.deps.store.log(active.lease.scope, conversation.id, Cursor(), limit=EARLY)
-    before = [entry.body for entry in page.entries if entry.turn != active.lease.turn]
-    if any(isinstance(body, TurnChange) and body.state is TurnState.COMPLETED for body in before):
+    before = [entry for entry in page.entries if entry.turn != active.lease.turn]
+    if any(map(_is_answer, before)):
         return False
-    asked = (_said(body) for body in before if isinstance(body, Message) and body.role is Role.USER)
-    return conversation.title in [title_from_words(text) for text in asked]
+    asked = (entry.body for entry in before if isinstance(entry.body, Message) and entry.body.role is Role.USER)
+    return conversation.title in [title_from_words(_said(message)) for message in asked]
+
+
+def _is_answer(entry: Entry) -> bool:
+    """Whether an entry ends a turn well, or is an answer that was taken in from elsewhere."""
+    if isinstance(entry.body, TurnChange):
+        return entry.body.state is TurnState.COMPLETED
+    return entry.turn is None and isinstance(entry.body, Message) and entry.body.role is Role.ASSISTANT
 
 
 def _said(message: Message) -> str:

@@ -203,4 +203,4 @@ class FilesStore(SqliteStore):
         file = self._file(tenant, conversation)
         aside = await in_thread(file.aside)
         if aside and view_table.find(self._reader.db, tenant, conversation) is None:
-            raise StoreCorrupt(f"{file.path} was no JSON document; it is kept in {aside[-1]}.")
+            raise StoreCorrupt(f"{file.path.name} was no JSON document; it is kept in {aside[-1].name}.")

@@ -90,11 +90,11 @@ class TakingIn:
             rows = Taken(Tip(), None, document.messages).rows(self._max_bytes)
         except (StoreCorrupt, InvalidInput) as error:
             kind = UnknownRole if isinstance(error, UnknownRole) else StoreCorrupt
-            raise kind(f"{file.path} was left as it is and cannot be imported: {error}") from None
+            raise kind(f"{file.path.name} was left as it is and cannot be imported: {error}") from None
         except ValueError as error:
             aside = file.set_aside(now)
             self.problems.report(file.path, f"it is no JSON document ({error}); it is kept in {aside}")
-            raise StoreCorrupt(f"{file.path} was no JSON document; it is kept in {aside}.") from None
+            raise StoreCorrupt(f"{file.path.name} was no JSON document; it is kept in {aside.name}.") from None
         if document.rest:
             file.keep_original(found.data, now)
         return document, rows
