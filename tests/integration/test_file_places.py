@@ -8,8 +8,8 @@ import pytest
 from obstore.store import LocalStore, MemoryStore
 
 from tests.integration.serving import assert_problem, serving
-from threadkeep.errors import InvalidValue, StoreDenied, StoreUnavailable
-from threadkeep.store.chunks import FolderChunks, open_chunks
+from threadkeep.errors import StoreDenied, StoreUnavailable
+from threadkeep.store.chunks import FolderChunks
 from threadkeep.store.file_tables import CHUNK, Chunks
 from threadkeep.testing.attachments import MemoryAttachments
 from threadkeep.testing.clock import FakeClock
@@ -69,12 +69,6 @@ async def test_a_server_keeps_files_where_it_is_told_to(tmp_path: Path) -> None:
         gone = await server.client.head(f"/v1/files/{made['id']}")
         assert gone.status_code == 200
         assert_problem(await server.client.get(f"/v1/files/{made['id']}"), 503, "store_corrupt")
-
-
-@pytest.mark.parametrize("url", ["file:///", "file://host/folder", "nonsense://x", "s3:", "nothing"])
-def test_what_is_no_place_is_refused(url: str) -> None:
-    with pytest.raises(InvalidValue):
-        open_chunks(url, MemoryAttachments()._tables)
 
 
 async def test_a_place_that_fails_is_told_in_our_words(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Update
 from threadkeep.conversation.facts import LARGE, ConversationFacts, ListedFacts, SomeFacts, Status
 from threadkeep.store.codec import decode_facts, encode_facts
-from threadkeep.store.values import ListFilter
 
 
 def test_an_update_changes_what_it_names_and_nothing_else() -> None:
@@ -26,8 +25,3 @@ def test_facts_come_back_from_their_documents_in_which_nothing_usual_stands() ->
     assert ConversationFacts(**decode_facts(listed, large)) == facts
     assert encode_facts(ConversationFacts()) == ({}, {})
     assert large.keys() <= LARGE
-
-
-def test_a_filter_asks_for_what_stands_in_the_document_and_for_what_does_not() -> None:
-    wanted = ListFilter(status=Status.ACTIVE, archived=True, title="otters").documents()
-    assert (wanted.present, wanted.absent) == ({"archived": True}, ["status"])

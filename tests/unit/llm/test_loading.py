@@ -16,7 +16,6 @@ from threadkeep import rings
 from threadkeep.errors import ModelRefused, ModelUnavailable, UnknownModel
 from threadkeep.llm.loading import MOST_LOADING, NO_REAL_MODELS, Loader, load_model
 from threadkeep.llm.provider_model import ProviderModel
-from threadkeep.llm.providers import PROVIDERS, langchain_line, pip_line
 from threadkeep.testing.openai_server import Played, openai_server
 from threadkeep_assistants.demo.model import DemoModel
 
@@ -120,13 +119,6 @@ def test_a_missing_key_is_told_without_calling_anybody() -> None:
 
 def test_the_window_is_the_one_of_the_model() -> None:
     assert load_model("anthropic:claude-sonnet-5-5", environment={"ANTHROPIC_API_KEY": "k"}).window == 1_000_000
-
-
-def test_every_provider_of_the_table_can_be_installed() -> None:
-    for provider in PROVIDERS:
-        assert pip_line(provider.name).startswith("pip install 'threadkeep[")
-    assert pip_line("cohere") == "pip install 'threadkeep[langchain]' langchain-cohere"
-    assert langchain_line("openai") == "pip install 'threadkeep[langchain]' langchain-openai"
 
 
 async def test_a_model_that_many_wait_for_is_loaded_once() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from threadkeep.errors import ModelRefused
 from threadkeep.llm.offered import OfferedModels, listed
-from threadkeep.llm.providers import PROVIDERS, provider_named
+from threadkeep.llm.providers import provider_named
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 
 PLAIN = {"Content-Type": "application/json"}
@@ -73,7 +73,3 @@ def test_no_provider_is_asked_where_real_models_are_forbidden() -> None:
     assert provider is not None
     with pytest.raises(ModelRefused):
         listed(provider, {"THREADKEEP_NO_REAL_MODELS": "1", "OPENAI_API_KEY": "sk-secret"})
-
-
-def test_every_provider_says_where_it_lists_its_models() -> None:
-    assert [provider.name for provider in PROVIDERS if not provider.api.startswith("http")] == []

@@ -4,15 +4,12 @@ import gzip
 import io
 import json
 import random
-import zipfile
-from itertools import islice
 from pathlib import Path
 
 import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from tests.roundtrips import imported
 from tests.unit.transfer.kinds import (
     CHATGPT,
     FOREIGN,
@@ -29,12 +26,9 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import PackageMissing
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
-from threadkeep.testing.samples import new
 from threadkeep.testing.stores import everything, whole_log
-from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import BEGINNING
-from threadkeep.transfer.moving import export_archive
 from threadkeep.transfer.portable import MAX_PROBLEMS, ImportProblem
 from threadkeep.transfer.sources import read_items, read_source
 
@@ -216,18 +210,6 @@ async def test_what_is_no_export_is_refused_with_a_code(data: bytes, code: str, 
 
 
 @pytest.mark.asyncio
-async def test_a_link_or_a_lie_about_the_size_in_an_archive_is_refused() -> None:
-    store = await open_store("memory:")
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        link = zipfile.ZipInfo("link.json")
-        link.external_attr = 0o120777 << 16
-        archive.writestr(link, "/etc/passwd")
-    (problem,) = (await imported(store, read_items(io.BytesIO(buffer.getvalue()), "file"), HERE)).problems
-    assert problem.code == "unsafe_archive"
-
-
-@pytest.mark.asyncio
 async def test_an_id_of_somebody_else_is_refused(tmp_path: Path) -> None:
     store = await open_store("memory:")
     importer = Importer(store, HERE)
@@ -236,18 +218,6 @@ async def test_an_id_of_somebody_else_is_refused(tmp_path: Path) -> None:
         await Importer(store, HERE.model_copy(update={"user": "other"})).add(item)
         await importer.add(item)
     assert [problem.code for problem in importer.report.problems] == ["conversation_not_found"]
-
-
-@pytest.mark.asyncio
-async def test_an_archive_with_any_byte_changed_is_read_to_an_end(tmp_path: Path) -> None:
-    store, chance = await open_store("memory:"), random.Random(7)
-    await new(store, HERE, *(chance.randbytes(40).hex() for _ in range(20)), name="one")
-    archive = b"".join([data async for data in export_archive(store, Selection(), lambda done: None)])
-    for place in range(0, len(archive), 3):
-        damaged = bytearray(archive)
-        damaged[place] ^= 0xFF
-        items = list(islice(read_items(io.BytesIO(damaged), "file"), 100))
-        assert 0 < len(items) < 100, place
 
 
 def test_a_file_in_which_nothing_is_right_is_not_read_to_its_end() -> None:
