@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from threadkeep.assistants import Agents, assistant_of, chat_assistant, with_window
 from threadkeep.conversation.clock import Clock, utc_now
+from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import IdSource, new_id
 from threadkeep.conversations import Conversations
 from threadkeep.conversion import Converter
@@ -188,33 +189,54 @@ async def open_conversations(
     offered = OfferedModels([choice.name, *own, *(hosting.models or ()), "demo"], environment)
     default = choice.name if isinstance(model, str | None) else model
     is_embedded = isinstance(store, str) and store_path(store) is not None
-    spooling = None
-    if isinstance(store, str) and hosting.spool is not None:
-        store = spooling = await open_spooling_store(
-            store, hosting.spool, max_bytes=hosting.max_bytes, caps=hosting.caps
-        )
-    elif isinstance(store, str):
-        store = await open_store(store, max_bytes=hosting.max_bytes, caps=hosting.caps)
-    if spooling is not None:
-        spooling.kept.drained = lambda scope, conversation: store.tell(Change(scope, conversation))
+    if isinstance(store, str):
+        store = await _open_hosted(store, hosting)
     servers = McpServers(mcp or {})
     await servers.start()
-    deps = EngineDeps(
-        store=store,
-        attachments=attachments_of(store, hosting.files, hosting.file_limits),
+    allowed = None if hosting.models is None else offered
+    deps = _hosted_deps(
+        store,
+        hosting,
         assistant_of=lambda conversation: assistant_of(known, conversation, servers),
+        models=Models(default, pace, is_set=model is not None, offered=allowed, limit=hosting.tool_timeout),
+        is_gone=lambda owner: is_embedded and is_gone(owner),
+    )
+    runner, chosen = TurnRunner(deps, after_turn), replace(choice, offered=offered)
+    conversations = Conversations(runner, known, chosen, servers, hosting.retention)
+    return conversations.start(
+        obey_retention=hosting.retention is not None,
+        audit_days=hosting.audit_days,
+        session_timeout=hosting.session_timeout,
+    )
+
+
+async def _open_hosted(url: str, hosting: Hosting) -> Store:
+    """Open the store behind a URL within the limits of its host, with a spool if the host has one."""
+    if hosting.spool is None:
+        return await open_store(url, max_bytes=hosting.max_bytes, caps=hosting.caps)
+    store = await open_spooling_store(url, hosting.spool, max_bytes=hosting.max_bytes, caps=hosting.caps)
+    store.kept.drained = lambda scope, conversation: store.tell(Change(scope, conversation))
+    return store
+
+
+def _hosted_deps(
+    store: Store,
+    hosting: Hosting,
+    assistant_of: Callable[[Conversation], Assistant],
+    models: Models,
+    is_gone: Callable[[str], bool],
+) -> EngineDeps:
+    """Return what the engine is put together from: what its host sets, and who answers."""
+    return EngineDeps(
+        store=store,
+        assistant_of=assistant_of,
+        models=models,
+        is_gone=is_gone,
+        attachments=attachments_of(store, hosting.files, hosting.file_limits),
         agents=Agents().of,
-        models=Models(
-            default,
-            pace,
-            is_set=model is not None,
-            offered=None if hosting.models is None else offered,
-            limit=hosting.tool_timeout,
-        ),
         clock=utc_now,
         ids=new_id,
         owner=new_owner(),
-        is_gone=lambda owner: is_embedded and is_gone(owner),
         lease_for=timedelta(seconds=hosting.lease_seconds),
         tool_timeout=hosting.tool_timeout,
         converter=_converter(hosting.image_side),
@@ -223,13 +245,6 @@ async def open_conversations(
         admission=hosting.admission,
         observers=hosting.observers,
         meaning=_meaning(),
-    )
-    runner, chosen = TurnRunner(deps, after_turn), replace(choice, offered=offered)
-    conversations = Conversations(runner, known, chosen, servers, hosting.retention)
-    return conversations.start(
-        obey_retention=hosting.retention is not None,
-        audit_days=hosting.audit_days,
-        session_timeout=hosting.session_timeout,
     )
 
 

@@ -37,18 +37,37 @@ from threadkeep.server.routes.about import about_routes
 from threadkeep.server.routes.admin import admin_routes, user_routes
 from threadkeep.server.routes.api_keys import api_key_routes, login_routes
 from threadkeep.server.routes.audit import audit_routes
-from threadkeep.server.routes.conversations import conversation_routes
+from threadkeep.server.routes.conversations import change_routes, conversation_routes
 from threadkeep.server.routes.events import event_routes
 from threadkeep.server.routes.export import export_routes
-from threadkeep.server.routes.files import file_routes
-from threadkeep.server.routes.messages import message_routes
+from threadkeep.server.routes.files import file_routes, upload_routes
+from threadkeep.server.routes.messages import message_routes, reaction_routes
 from threadkeep.server.routes.retention import retention_routes
 from threadkeep.server.routes.search import search_routes
 from threadkeep.server.routes.shares import share_routes
-from threadkeep.server.routes.transfer import transfer_routes
+from threadkeep.server.routes.transfer import bulk_export_routes, import_routes
 from threadkeep.settings import Settings
 from threadkeep.store.values import Outage
 
+ROUTES = (
+    conversation_routes,
+    change_routes,
+    message_routes,
+    reaction_routes,
+    event_routes,
+    search_routes,
+    export_routes,
+    upload_routes,
+    file_routes,
+    bulk_export_routes,
+    import_routes,
+    about_routes,
+    admin_routes,
+    api_key_routes,
+    retention_routes,
+    audit_routes,
+)
+"""What every server offers to who may come in, at the rate that they may ask."""
 _FOR_USERS: dict[str, Any] = {"include_in_schema": False, "dependencies": [Depends(identify)]}
 CROSS_ORIGIN: dict[str, Any] = {
     "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
@@ -100,13 +119,6 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     app.state.guard = guard
     app.state.limits = Limits(settings)
     app.state.open_requests = open_requests
-    metrics.watch(
-        "threadkeep_running_turns", "Conversations in which a turn runs.", lambda: conversations.running_turns
-    )
-    metrics.watch("threadkeep_open_streams", "Event streams that are open.", lambda: open_requests.streams)
-    metrics.watch(
-        "threadkeep_mcp_ready", "Whether the tools of an MCP server can be called.", conversations.mcp.ready, "server"
-    )
     offered = {"killable": settings.may_be_killed, "share": settings.may_share}
     files = PageFiles(root_path=settings.root_path, told=[name for name, is_on in offered.items() if is_on])
     answer_with_problems(app, lambda request: unknown_page(files, request))
@@ -116,20 +128,21 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     app.include_router(metrics_routes(metrics, operator))
     if settings.auth == "keys":
         app.include_router(login_routes(keys, conversations))
-    for routes in (
-        conversation_routes,
-        message_routes,
-        event_routes,
-        search_routes,
-        export_routes,
-        file_routes,
-        transfer_routes,
-        about_routes,
-        admin_routes,
-        api_key_routes,
-        retention_routes,
-        audit_routes,
-    ):
+    _add_routes(app, conversations, settings)
+    app.include_router(page_routes(files))
+    app.add_api_route("/openapi.json", lambda: JSONResponse(app.openapi()), **_FOR_USERS)
+    app.mount("/static", files, name="static")
+    _watch_work(metrics, conversations, open_requests)
+    if settings.spool_dir is not None:
+        _watch_spool(metrics, conversations)
+        app.add_middleware(DegradedHeader, outage=lambda: conversations.outage)
+    _surround(app, settings, open_requests, metrics)
+    return app
+
+
+def _add_routes(app: FastAPI, conversations: Conversations, settings: Settings) -> None:
+    """Add what is offered to users, and what the settings switch on."""
+    for routes in ROUTES:
         app.include_router(routes(conversations), dependencies=[Depends(within_rate)])
     app.include_router(user_routes(conversations, settings.audit_key), dependencies=[Depends(within_rate)])
     for protocol_routes in load_all(PROTOCOLS):
@@ -138,16 +151,16 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         app.include_router(share_routes(conversations, settings.root_path))
     if settings.may_be_killed:
         app.include_router(trial_routes())
-    app.include_router(page_routes(files))
-    app.add_api_route("/openapi.json", lambda: JSONResponse(app.openapi()), **_FOR_USERS)
-    app.mount("/static", files, name="static")
+
+
+def _watch_work(metrics: ServerMetrics, conversations: Conversations, open_requests: OpenRequests) -> None:
+    watch = metrics.watch
+    watch("threadkeep_running_turns", "Conversations in which a turn runs.", lambda: conversations.running_turns)
+    watch("threadkeep_open_streams", "Event streams that are open.", lambda: open_requests.streams)
+    about = "Whether the tools of an MCP server can be called."
+    watch("threadkeep_mcp_ready", about, conversations.mcp.ready, "server")
     about = "Tenants for whom background work fails, because a part of the database is away."
-    metrics.watch("threadkeep_unreached_tenants", about, lambda: getattr(conversations.unreached, "tenants", 0))
-    if settings.spool_dir is not None:
-        _watch_spool(metrics, conversations)
-        app.add_middleware(DegradedHeader, outage=lambda: conversations.outage)
-    _surround(app, settings, open_requests, metrics)
-    return app
+    watch("threadkeep_unreached_tenants", about, lambda: getattr(conversations.unreached, "tenants", 0))
 
 
 def _watch_spool(metrics: ServerMetrics, conversations: Conversations) -> None:

@@ -39,6 +39,7 @@ IfMatch = Annotated[str | None, Header(description="The version that the change 
 
 
 def conversation_routes(conversations: Conversations) -> APIRouter:
+    """Create, list and read."""
     router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
     cursors = ListCursors(conversations.admin.keyring)
 
@@ -78,6 +79,13 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
     @router.get("/{id}/tree", tags=["reading"], summary="The branches")
     async def tree(who: Who, id: ConversationId) -> ShownTree:
         return await shown_tree(conversations.at(who.scope, id))
+
+    return router
+
+
+def change_routes(conversations: Conversations) -> APIRouter:
+    """Change, choose a branch, delete and restore."""
+    router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
 
     @router.patch("/{id}", summary="Change a conversation as a whole")
     async def patch(

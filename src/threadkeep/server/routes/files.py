@@ -24,7 +24,7 @@ from threadkeep.server.negotiation import IS_HEAD
 from threadkeep.server.problems import problem, problem_of
 from threadkeep.server.responses import Shown
 from threadkeep.store.attachments import Attachments
-from threadkeep.store.file_tables import StoredFile
+from threadkeep.store.file_tables import StoredFile, Upload
 from threadkeep.store.media_type import RASTER, UNKNOWN
 
 POLICY = "sandbox; default-src 'none'"
@@ -75,7 +75,7 @@ _MADE: dict[int | str, dict[str, Any]] = {
 }
 
 
-def file_routes(conversations: Conversations) -> APIRouter:
+def upload_routes(conversations: Conversations) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["files"])
 
     @router.post(
@@ -91,16 +91,9 @@ def file_routes(conversations: Conversations) -> APIRouter:
             if _is_complete(request):
                 size = int(request.headers.get("content-length") or 0)
                 return _made(*await files.receive(who.scope, name, kind, request.stream(), size=size))
-            begun = await files.begin(who.scope, name, kind)
-            try:
-                begun = await files.append(who.scope, begun.id, 0, request.stream())
-            except (ContentTooLarge, StorageFull):
-                await files.give_up(who.scope, begun.id)  # nobody knows its id
-                raise
+            return await _begun(files, who.scope, request, await files.begin(who.scope, name, kind))
         except (ContentTooLarge, StorageFull) as error:
             return _closing(error)
-        headers = {"Location": f"/v1/uploads/{begun.id}", **_progress(begun.size)}
-        return JSONResponse(ShownUpload(id=begun.id, offset=begun.size).model_dump(), 201, headers)
 
     @router.get("/uploads/{upload}", status_code=204, response_class=Response, summary="How far an upload has come")
     async def progress(who: Who, upload: str) -> Response:
@@ -129,6 +122,12 @@ def file_routes(conversations: Conversations) -> APIRouter:
     @router.delete("/uploads/{upload}", status_code=204, response_class=Response, summary="Give an upload up")
     async def give_up(who: Who, upload: str) -> None:
         await conversations.files.give_up(who.scope, upload)
+
+    return router
+
+
+def file_routes(conversations: Conversations) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["files"])
 
     @router.get(
         "/files/{file}",
@@ -164,6 +163,17 @@ def file_routes(conversations: Conversations) -> APIRouter:
         await conversations.files.delete(who.scope, file)
 
     return router
+
+
+async def _begun(files: Attachments, scope: Scope, request: Request, upload: Upload) -> Response:
+    """Store the first piece of an upload and tell the client where to go on."""
+    try:
+        upload = await files.append(scope, upload.id, 0, request.stream())
+    except (ContentTooLarge, StorageFull):
+        await files.give_up(scope, upload.id)  # nobody knows its id
+        raise
+    headers = {"Location": f"/v1/uploads/{upload.id}", **_progress(upload.size)}
+    return JSONResponse(ShownUpload(id=upload.id, offset=upload.size).model_dump(), 201, headers)
 
 
 async def _together(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

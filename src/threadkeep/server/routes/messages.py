@@ -42,6 +42,7 @@ _ROOM = [Depends(room_for_stream)]
 
 
 def message_routes(conversations: Conversations) -> APIRouter:
+    """What begins a turn: a message, or the wish for another answer."""
     router = APIRouter(prefix="/v1/conversations/{id}", tags=["messages"])
 
     @router.post("/messages", dependencies=_ROOM, responses=_ANSWERS, response_model=Answered, summary="Send a message")
@@ -84,6 +85,13 @@ def message_routes(conversations: Conversations) -> APIRouter:
         made = key(f"POST /v1/conversations/{id}/regenerate", canonical_body(chosen))
         conversation = conversations.at(who.scope, id)
         return await _answer(request, conversation, await conversation.regenerate(chosen.entry, key=made))
+
+    return router
+
+
+def reaction_routes(conversations: Conversations) -> APIRouter:
+    """What people do about a turn or its answer: cancel, approve, say what they think."""
+    router = APIRouter(prefix="/v1/conversations/{id}", tags=["messages"])
 
     @router.post("/cancel", summary="Stop the turn that runs or waits, or take a queued message back")
     async def cancel(who: Who, id: ConversationId, turn: Place = None) -> ShownTurn:

@@ -90,19 +90,8 @@ class ShownReport(Shown):
         return cls(problems=problems, **{name: getattr(report, name) for name in names})
 
 
-def transfer_routes(conversations: Conversations) -> APIRouter:
+def bulk_export_routes(conversations: Conversations) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["transfer"])
-    slots, running = asyncio.Semaphore(MOST_IMPORTS), set[Scope]()
-
-    async def alone(who: Who) -> AsyncIterator[None]:
-        """Let one import of a user run at a time."""
-        if who.scope in running:
-            raise RateLimited("An import of yours is running; it ends when its client leaves.", retry_after=5)
-        running.add(who.scope)
-        try:
-            yield
-        finally:
-            running.discard(who.scope)
 
     @router.get(
         "/export",
@@ -122,6 +111,23 @@ def transfer_routes(conversations: Conversations) -> APIRouter:
         await conversations.admin.record(who.scope.tenant, EXPORTED, selection.concerned, format=chosen.value)
         content = conversations.export(selection, chosen.value)
         return StreamingResponse(content, media_type=_TYPES[chosen], headers=headers)
+
+    return router
+
+
+def import_routes(conversations: Conversations) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["transfer"])
+    slots, running = asyncio.Semaphore(MOST_IMPORTS), set[Scope]()
+
+    async def alone(who: Who) -> AsyncIterator[None]:
+        """Let one import of a user run at a time."""
+        if who.scope in running:
+            raise RateLimited("An import of yours is running; it ends when its client leaves.", retry_after=5)
+        running.add(who.scope)
+        try:
+            yield
+        finally:
+            running.discard(who.scope)
 
     @router.post(
         "/import",

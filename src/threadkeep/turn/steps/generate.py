@@ -151,13 +151,7 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
         parts=thoughts,
         blocks=blocks,
         tool_calls=calls,
-        tool_trace=(
-            *(() if calls else traced_calls(active.entries)),
-            *context.trace,
-            *call.output.notes,
-            *(flaw_item(*flaw) for flaw in answer.flaws.items()),
-            *_ending(answer.reason),
-        ),
+        tool_trace=(*(() if calls else traced_calls(active.entries)), *context.trace, *_told(call.output)),
         usage=priced(deps.prices, active.model.name, answer.usage),
         status=MessageStatus.COMPLETE if whole else MessageStatus.INTERRUPTED,
         model=active.model.name,
@@ -167,6 +161,12 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
     change = await call.change() if whole else None
     ending = "".join(item["word"] for item in _ending(answer.reason))
     return Generated(message=kept, is_whole=whole, change=change, stopped=stopped, error=error, ending=ending)
+
+
+def _told(output: "ModelOutput") -> tuple[dict[str, Any], ...]:
+    """Return what the trace says of an answer: the agent's notes, what was wrong with it, and why it ended early."""
+    flaws = (flaw_item(*flaw) for flaw in output.answer.flaws.items())
+    return (*output.notes, *flaws, *_ending(output.answer.reason))
 
 
 def _ending(reason: str | None) -> tuple[dict[str, str], ...]:
