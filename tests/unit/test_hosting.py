@@ -1,0 +1,31 @@
+"""What a server sets of its conversations, as its settings say."""
+
+from pathlib import Path
+
+from threadkeep.hosting import caps_of, file_limits, hosting_of, spool_settings
+from threadkeep.settings import Settings
+
+
+def test_without_a_folder_there_is_no_spool() -> None:
+    assert spool_settings(Settings()) is None
+    spool = spool_settings(Settings.model_validate({"spool_dir": "spool", "spool_turns": "answer"}))
+    assert spool is not None
+    assert (spool.folder, spool.answers) == (Path("spool"), True)
+
+
+def test_the_caps_of_users_and_of_tenants_are_not_mixed_up() -> None:
+    given = {"user_conversations": 1, "user_storage_bytes": 2, "tenant_conversations": 3, "tenant_storage_bytes": 4}
+    caps = caps_of(Settings.model_validate({**given, "queued_turns": 5}))
+    assert (*caps._user, *caps._tenant, caps.queued_turns) == (1, 2, 3, 4, 5)
+
+
+def test_the_limits_of_files_are_those_of_the_settings() -> None:
+    given = {"max_file_bytes": 1, "max_attached_bytes": 2, "user_file_bytes": 3, "tenant_file_bytes": 4}
+    assert file_limits(Settings.model_validate(given)) == (1, 2, 3, 4)
+
+
+def test_models_that_the_settings_name_win_over_those_of_the_keys() -> None:
+    named = Settings.model_validate({"models": ["openai:a"]})
+    assert hosting_of(named, models=("xai:*",)).models == ("openai:a",)
+    assert hosting_of(Settings(), models=("xai:*",)).models == ("xai:*",)
+    assert hosting_of(Settings()).models == ()
