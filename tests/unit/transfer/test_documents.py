@@ -1,0 +1,55 @@
+"""JSON of any size, element by element, and what is refused while it is read."""
+
+import io
+from typing import Any
+
+import pytest
+
+from threadkeep.errors import ImportTooLarge
+from threadkeep.transfer.documents import MAX_DEPTH, Bounds, check_values, elements, values_at_most
+from threadkeep.transfer.portable import ImportProblem
+
+SMALL = Bounds(element=1000, values=10, directory=1000)
+
+
+def read(data: bytes) -> list[Any]:
+    return [each.code if isinstance(each, ImportProblem) else each for each in elements(io.BytesIO(data), "f", SMALL)]
+
+
+@pytest.mark.parametrize("data", [b'[{"a": 1}, [2.5]]', b'{"a": 1}\n[2.5]\n'])
+def test_a_list_and_values_that_follow_each_other_are_the_same_elements(data: bytes) -> None:
+    assert read(data) == [("f, element 1", {"a": 1}), ("f, element 2", [2.5])]
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b'[{"a": 1}, {"a"', "import_damaged"),
+        (b'[{"a": 1}, 7]', "unknown_format"),
+        (b'[{"a": 1}, [1,2,3,4,5,6,7,8,9,10]]', "import_too_large"),
+        (b'[{"a": 1}, {"a": "' + b"x" * 200_000 + b'"}]', "import_too_large"),
+    ],
+)
+def test_what_is_wrong_ends_the_reading_and_what_came_before_counts(data: bytes, code: str) -> None:
+    found = read(data)
+    assert found[-1] == code
+    assert len(found) <= 2
+
+
+def test_depth_has_an_end() -> None:
+    wide = SMALL._replace(values=10_000)
+    (problem,) = elements(io.BytesIO(b"[" * (MAX_DEPTH + 2)), "f", wide)
+    assert isinstance(problem, ImportProblem)
+    assert problem.code == "too_deep"
+
+
+def test_nothing_and_white_space_hold_no_elements() -> None:
+    assert read(b"") == read(b" \n ") == read(b"[]") == []
+
+
+def test_a_line_with_too_many_values_is_refused_and_one_that_is_no_json_is_left_to_the_parser() -> None:
+    check_values(b"[1,2]", 3)
+    check_values(b"[1,", 3)
+    with pytest.raises(ImportTooLarge):
+        check_values(b"[1,2,3]", 3)
+    assert values_at_most(b'{"a":[1,2]}') >= 3
