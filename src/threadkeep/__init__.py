@@ -26,7 +26,7 @@ _HOMES = {
     "conversation.message": "Message",
     "conversation.scope": "Scope",
     "conversation.turn": "Failure",
-    "conversation_handle": "ConversationHandle TurnHandle TurnOutcome",
+    "conversation_handle": "ConversationHandle",
     "conversations": "Conversations",
     "errors": "ThreadkeepError",
     "llm.base": "ModelOptions",
@@ -36,6 +36,7 @@ _HOMES = {
     "tools.decorator": "tool",
     "tools.registry": "Registry",
     "turn.assistant": "Assistant",
+    "turn_handle": "TurnHandle TurnOutcome",
 }
 """Where the public names are."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -29,11 +29,7 @@ from threadkeep.conversation.events import (
 from threadkeep.conversation.message import Message as Message
 from threadkeep.conversation.scope import Scope as Scope
 from threadkeep.conversation.turn import Failure as Failure
-from threadkeep.conversation_handle import (
-    ConversationHandle as ConversationHandle,
-    TurnHandle as TurnHandle,
-    TurnOutcome as TurnOutcome,
-)
+from threadkeep.conversation_handle import ConversationHandle as ConversationHandle
 from threadkeep.conversations import Conversations as Conversations
 from threadkeep.errors import ThreadkeepError as ThreadkeepError
 from threadkeep.llm.base import ModelOptions as ModelOptions
@@ -43,6 +39,7 @@ from threadkeep.tools.base import ToolContext as ToolContext, ToolOutcome as Too
 from threadkeep.tools.decorator import tool as tool
 from threadkeep.tools.registry import Registry as Registry
 from threadkeep.turn.assistant import Assistant as Assistant
+from threadkeep.turn_handle import TurnHandle as TurnHandle, TurnOutcome as TurnOutcome
 
 __version__: str
 __all__: list[str]

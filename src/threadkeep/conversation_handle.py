@@ -1,22 +1,20 @@
-"""Handles on one conversation and on one turn of it: every verb on a conversation is here, once.
+"""A handle on one conversation: every verb on a conversation is here, once.
 
 Made by `Conversations`. A handle holds no connection and needs not be closed.
 """
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor, mark_of
 from threadkeep.conversation.entry import Approval, Entry, Feedback, Update
-from threadkeep.conversation.events import Event, MessageCompleted, TurnEnded, TurnWaiting
+from threadkeep.conversation.events import Event
 from threadkeep.conversation.facts import Status
 from threadkeep.conversation.idempotency import IdempotencyKey
-from threadkeep.conversation.message import Message, Role, ToolCall
+from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.parts import Part, split_text
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.share import Share
@@ -39,6 +37,7 @@ from threadkeep.turn.follow import MOVED, follow
 from threadkeep.turn.runner import TurnRunner
 from threadkeep.turn.steps.accept import Sending, accept, accept_again
 from threadkeep.turn.steps.approve import approve, waiting_calls
+from threadkeep.turn_handle import TurnHandle
 
 logger = logging.getLogger(__name__)
 
@@ -72,13 +71,6 @@ class ConversationHandle:
     def is_spooled(self) -> bool:
         """Whether some of it is in this instance's spool and not yet in the database."""
         return self._store.outages.spool_state(self.scope, self.id).is_spooled
-
-    def _moved(self, number: int) -> int:
-        """Return the number that an entry of the spool has in the database; `InvalidCursor` if it has no other one."""
-        moved = self._store.outages.spool_state(self.scope, self.id).moved
-        if number not in moved:
-            raise InvalidCursor(MOVED)
-        return moved[number]
 
     async def read(self) -> Conversation:
         """Return the conversation as it is now: title, status, head, version."""
@@ -142,7 +134,7 @@ class ConversationHandle:
         expected_head: int | None = None,
         policy: BusyPolicy | str = BusyPolicy.QUEUE,
         key: Key | None = None,
-    ) -> "TurnHandle":
+    ) -> TurnHandle:
         """Send a message, a text or a list of parts; when this returns it is stored for ever and its turn runs or is
         queued.
 
@@ -164,7 +156,7 @@ class ConversationHandle:
         expected_head: int | None = None,
         policy: BusyPolicy = BusyPolicy.QUEUE,
         key: Key | None = None,
-    ) -> "TurnHandle":
+    ) -> TurnHandle:
         """Do what `send` does, for a caller whose types are checked already, as those of an HTTP body are."""
         text, parts = (content, ()) if isinstance(content, str) else split_text(content)
         parts = (*files, *parts)
@@ -176,7 +168,7 @@ class ConversationHandle:
         return self._begun(await accept(self._runner, self.scope, self.id, sending))
 
     @checked
-    async def regenerate(self, entry: int | None = None, *, key: Key | None = None) -> "TurnHandle":
+    async def regenerate(self, entry: int | None = None, *, key: Key | None = None) -> TurnHandle:
         """Answer again beside the answer `entry` (none: the newest); with the same `key` only once."""
         named = self._key("regenerate", key, [entry])
         return self._begun(await accept_again(self._runner, self.scope, self.id, entry, named))
@@ -233,18 +225,18 @@ class ConversationHandle:
         """Return the open turns, oldest first."""
         return await self._store.turns(self.scope, self.id)
 
-    def turn(self, number: int) -> "TurnHandle":
+    def turn(self, number: int) -> TurnHandle:
         """Return a handle on a turn of this conversation."""
-        return TurnHandle(self, number)
+        return TurnHandle(self._runner.deps, self.scope, self.id, number)
 
     async def waiting_calls(self, turn: Turn | None = None) -> tuple[ToolCall, ...]:
         """Return the calls that a person has yet to decide about, of one open turn or of all."""
         turns = await self.turns() if turn is None else (turn,)
         return tuple([call for each in turns for call in await waiting_calls(self._store, each)])
 
-    def _begun(self, begun: Begun) -> "TurnHandle":
+    def _begun(self, begun: Begun) -> TurnHandle:
         self._log_reuse()
-        return TurnHandle(self, begun.turn, begun)
+        return TurnHandle(self._runner.deps, self.scope, self.id, begun.turn, begun)
 
     def _log_reuse(self) -> None:
         """Log the use of a conversation that was neither created nor got with this handle, which log it themselves."""
@@ -329,83 +321,6 @@ class ConversationHandle:
         """Yield the whole log as it was when the conversation was read (none: as it is now), with nothing left out."""
         async for entry in log_of(self._store, of or await self.read()):
             yield entry
-
-
-@dataclass(frozen=True, kw_only=True)
-class TurnOutcome:
-    """The result of a turn: its answer, whole or cut off, with its place in the log (both None if there is no answer),
-    the tool calls that were made, and how it ended, or that it waits for a person."""
-
-    message: Message | None
-    seq: int | None
-    calls: tuple[ToolCall, ...]
-    end: TurnEnded | TurnWaiting
-
-
-class TurnHandle:
-    """One turn. If it was just begun or queued, `entries` are its first ones and `replayed` is whether a repeated key
-    found it."""
-
-    def __init__(self, conversation: ConversationHandle, number: int, begun: Begun | None = None) -> None:
-        self._conversation = conversation
-        self._begun = begun
-        self.number = number
-        self.entries = begun.entries if begun else ()
-        self.replayed = begun.replayed if begun else False
-
-    async def open_state(self) -> TurnState | None:
-        """Return the state of an open turn (queued, running, waiting); None if it has ended."""
-        if self._begun is not None and not self.replayed:
-            return TurnState.QUEUED if self._begun.lease is None else TurnState.RUNNING
-        turns = await self._conversation.turns()
-        return next((turn.state for turn in turns if turn.number == self.number), None)
-
-    @checked
-    async def events(self, after: Cursor | None = None) -> AsyncGenerator[Event, None]:
-        """Yield what happens in the conversation from the turn's beginning (or the cursor) on, until the turn ends or
-        waits for a person."""
-        start = Cursor(seq=self.number - 1) if after is None else after
-        while True:
-            try:
-                async with aclosing(self._conversation.follow(start)) as events:
-                    async for event in events:
-                        yield event
-                        if await self.is_over(event):
-                            return
-            except InvalidCursor:
-                # It waited for the end of an outage, and has another number in the database.
-                self.number = self._conversation._moved(self.number)
-                start = Cursor(seq=self.number - 1)
-
-    async def is_over(self, event: Event) -> bool:
-        """Whether an event is the last of the turn: it ended, or waits for a person and has not gone on since."""
-        if not event.ends(self.number):
-            return False
-        if not isinstance(event.what, TurnWaiting):
-            return True
-        later = (await self._conversation.log(Cursor(seq=event.what.seq))).entries
-        return not any(entry.turn == self.number for entry in later)
-
-    async def outcome(self) -> TurnOutcome:
-        """Wait until the turn ends or waits for a person, and return its result."""
-        message, seq, end = None, None, None
-        calls: list[ToolCall] = []
-        async with aclosing(self.events()) as events:
-            async for event in events:
-                match event.what:
-                    case MessageCompleted(turn=self.number, message=said):
-                        calls += said.tool_calls
-                        if said.role is Role.ASSISTANT:
-                            message, seq = said, event.what.seq
-                    case TurnEnded(turn=self.number) | TurnWaiting(turn=self.number):
-                        end = event.what
-        if end is None:
-            raise AssertionError("the events of a turn end with its end")
-        return TurnOutcome(message=message, seq=seq, calls=tuple(calls), end=end)
-
-    async def answer(self) -> Message | None:
-        """Wait for the end of the turn and return its answer, whole or cut off; None if there is none."""
-        return (await self.outcome()).message
 
 
 def log_use(conversation: str, how: Literal["created", "reused"]) -> None:

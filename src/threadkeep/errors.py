@@ -2,7 +2,7 @@
 
 Each class has a stable `code` for programs and a message that a person can act on; the message is the first line of
 the docstring unless a detail is given. Which HTTP status belongs to a code is decided in `server/` alone. Drivers'
-own exceptions never leave `store/`.
+own exceptions never leave `store/`. What only a ring raises is defined in that ring.
 
     ThreadkeepError
     ├── InvalidInput             the caller must change what it sends
@@ -24,9 +24,9 @@ own exceptions never leave `store/`.
     ├── Stopping                 this server stops, another one or a later one will do it
     ├── ModelError               the language model, not us
     │   └── ModelUnavailable, ModelRateLimited, ModelTimeout (each may be tried again), ModelRefused,
-    │       ContextTooLong, ModelNonsense, ScriptTimeout, PauseUnsupported, UnknownModel
+    │       ContextTooLong, ModelNonsense, UnknownModel
     ├── RetrievalError           the documents that an assistant looks things up in
-    │   └── IndexUnusable, WrongEmbeddings, EmbeddingFailed, PackageMissing
+    │   └── PackageMissing
     └── StoreError               the storage, not the request
         └── StoreUnavailable, StoreBusy, StoreFull, StoreReadOnly, StoreDenied, StoreCorrupt, StoreTooNew, StoreTooOld,
             StoreNotMigrated, SpoolFull
@@ -342,32 +342,12 @@ class ModelNonsense(ModelError, code="model_nonsense"):
     """The model answered, but not with what it was asked for."""
 
 
-class ScriptTimeout(ModelError, code="script_timeout"):
-    """The script of the demo model did not come to an answer in time."""
-
-
-class PauseUnsupported(ModelError, code="pause_unsupported"):
-    """The graph paused for a person, which is not supported: ask by a tool that needs approval instead."""
-
-
 class UnknownModel(ModelError, code="unknown_model"):
     """There is no model of this name, or the package for its provider is not installed."""
 
 
 class RetrievalError(ThreadkeepError, code="retrieval_failed"):
     """The documents cannot be searched."""
-
-
-class IndexUnusable(RetrievalError, code="index_unusable"):
-    """The index cannot be read or written; what was in it is still there."""
-
-
-class WrongEmbeddings(RetrievalError, code="wrong_embeddings"):
-    """The index was made with other embeddings."""
-
-
-class EmbeddingFailed(RetrievalError, code="embedding_failed"):
-    """The embeddings failed, or gave something that is no vector."""
 
 
 class PackageMissing(RetrievalError, code="package_missing"):

@@ -12,11 +12,12 @@ from langchain_core.embeddings import Embeddings as TheirEmbeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
-from threadkeep.errors import EmbeddingFailed, PackageMissing, RetrievalError
+from threadkeep.errors import PackageMissing, RetrievalError
 from threadkeep.turn.lookup import Passage
 from threadkeep_retrieval.base import Filter, Query, Retriever, fits
 from threadkeep_retrieval.checks import check_query
 from threadkeep_retrieval.embeddings import Embeddings, Vector
+from threadkeep_retrieval.errors import EmbeddingFailed
 
 BATCH = 64
 SEARCHED_FOR_FILTERS = 10

@@ -16,7 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from threadkeep.errors import EmbeddingFailed, PackageMissing
+from threadkeep.errors import PackageMissing
+from threadkeep_retrieval.errors import EmbeddingFailed
 
 if TYPE_CHECKING:
     from wordllama.inference import WordLlamaInference

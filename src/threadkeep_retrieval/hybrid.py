@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, Self, TypeVar
 
-from threadkeep.errors import EmbeddingFailed, IndexUnusable
 from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.text.excerpt import split
 from threadkeep.text.stop_words import language_of
@@ -20,6 +19,7 @@ from threadkeep.turn.lookup import Passage
 from threadkeep_retrieval.base import Document, Query, Retriever
 from threadkeep_retrieval.checks import check_document, check_query
 from threadkeep_retrieval.embeddings import Embeddings, Vector, WordLlamaEmbeddings, blended
+from threadkeep_retrieval.errors import EmbeddingFailed, IndexUnusable
 from threadkeep_retrieval.sqlite import reading, writing
 from threadkeep_retrieval.sqlite.file import made_with, open_file, transaction, translating_sqlite_errors
 from threadkeep_retrieval.sqlite.reading import Listed

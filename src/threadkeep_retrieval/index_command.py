@@ -15,10 +15,11 @@ from typing import cast
 
 from threadkeep.cli.progress import Progress
 from threadkeep.cli.terminal import Terminal
-from threadkeep.errors import IndexUnusable, InvalidInput, InvalidValue
+from threadkeep.errors import InvalidInput, InvalidValue
 from threadkeep.turn.lookup import Scalar
 from threadkeep_retrieval.base import Document, Filter, Operator, Query
 from threadkeep_retrieval.embeddings import Embeddings, NoEmbeddings
+from threadkeep_retrieval.errors import IndexUnusable
 from threadkeep_retrieval.files import KINDS, find_files, read_documents
 from threadkeep_retrieval.hybrid import Added, HybridIndex
 from threadkeep_retrieval.loading import load_embeddings

@@ -6,11 +6,12 @@ Vendors' packages are imported when a name needs them. Where real models are for
 import os
 from collections.abc import Mapping
 
-from threadkeep.errors import EmbeddingFailed, PackageMissing
+from threadkeep.errors import PackageMissing
 from threadkeep.llm.loading import check_allowed
 from threadkeep.llm.providers import langchain_line
 from threadkeep.rings import EMBEDDINGS, load
 from threadkeep_retrieval.embeddings import NAME, Embeddings, WordLlamaEmbeddings
+from threadkeep_retrieval.errors import EmbeddingFailed
 
 
 def load_embeddings(name: str, environment: Mapping[str, str] | None = None) -> Embeddings:

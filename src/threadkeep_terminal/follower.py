@@ -9,8 +9,9 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.events import Event, TurnEnded, TurnWaiting
 from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.turn import TurnChange, TurnState
-from threadkeep.conversation_handle import ConversationHandle, TurnHandle
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.errors import NotFound
+from threadkeep.turn_handle import TurnHandle
 from threadkeep_terminal.session import Session
 from threadkeep_terminal.turn_view import TurnView, shown_call
 

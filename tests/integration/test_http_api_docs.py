@@ -21,11 +21,22 @@ from threadkeep.errors import (
     ThreadkeepError,
 )
 from threadkeep.server.problems import problem_of
+from threadkeep_assistants.demo.model import ScriptTimeout
+from threadkeep_integrations.graphs.graph_agent import PauseUnsupported
+from threadkeep_retrieval.errors import EmbeddingFailed, IndexUnusable, WrongEmbeddings
 
 PAGE = "docs/reference/http-api.md"
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
 MADE = {"turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted"}
 """Events whose names are put together from the state of a turn."""
+OF_RINGS: set[type[ThreadkeepError]] = {
+    EmbeddingFailed,
+    IndexUnusable,
+    PauseUnsupported,
+    ScriptTimeout,
+    WrongEmbeddings,
+}
+"""Errors that are known as soon as their ring is imported."""
 
 
 def test_every_command_answers_as_the_page_shows(tmp_path: Path) -> None:
@@ -36,7 +47,7 @@ def test_every_command_answers_as_the_page_shows(tmp_path: Path) -> None:
 
 def leaves(kind: type[ThreadkeepError]) -> Iterator[type[ThreadkeepError]]:
     """Yield our errors that are raised, not only classes of them; another test may have made its own."""
-    below = [each for each in kind.__subclasses__() if each.__module__.startswith("threadkeep.")]
+    below = [each for each in kind.__subclasses__() if each.__module__.startswith("threadkeep")]
     if not below or kind in (
         ContentTooLarge,
         InvalidImport,
@@ -58,6 +69,7 @@ def test_every_problem_is_in_the_table_with_its_status_and_meaning() -> None:
         meaning = (kind.__doc__ or "").partition("\n")[0]
         known.add((str(problem_of(error).status_code), kind.code, meaning))
     assert set(rows) == known
+    assert {kind.code for kind in OF_RINGS} <= {code for _, code, _ in known}
     assert len(rows) == len(known)
 
 

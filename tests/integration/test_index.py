@@ -10,9 +10,10 @@ import apsw
 import pytest
 
 from tests.unit.threadkeep_retrieval.counted_embeddings import CountedEmbeddings
-from threadkeep.errors import IndexUnusable, PackageMissing, WrongEmbeddings
+from threadkeep.errors import PackageMissing
 from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep_retrieval.base import Document, Filter, Query
+from threadkeep_retrieval.errors import IndexUnusable, WrongEmbeddings
 from threadkeep_retrieval.hybrid import Added, HybridIndex
 
 WRITER = """

@@ -11,7 +11,7 @@ from tests.unit.turn.processes import PATIENCE, Processes, contents, ended, entr
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
-from threadkeep.conversation_handle import ConversationHandle, TurnHandle
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import KeyReused, TurnNotFound
 from threadkeep.runtime import open_conversations
@@ -22,6 +22,7 @@ from threadkeep.tools.base import ToolContext
 from threadkeep.tools.decorator import FunctionTool, tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
+from threadkeep.turn_handle import TurnHandle
 
 
 class Till:

@@ -31,7 +31,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnState
-from threadkeep.conversation_handle import ConversationHandle, TurnHandle
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelUnavailable, UnknownModel
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text
@@ -43,6 +43,7 @@ from threadkeep.tools.base import ToolContext
 from threadkeep.tools.decorator import FunctionTool, tool
 from threadkeep.turn import active_turn, runner
 from threadkeep.turn.assistant import Assistant
+from threadkeep.turn_handle import TurnHandle
 
 LEASE = 101.0
 """Seconds after which nobody is taken for alive."""

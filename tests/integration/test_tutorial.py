@@ -16,9 +16,10 @@ from tests.documents import ROOT, Block, blocks_of, is_like
 from threadkeep.administration import Administration
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.events import Event, Happening
-from threadkeep.conversation_handle import ConversationHandle, TurnHandle
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.retention.erasure import Erasure
+from threadkeep.turn_handle import TurnHandle
 
 ENVIRONMENT = {
     "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from threadkeep.background import in_thread
 from threadkeep.conversation.message import ToolCall, Usage
-from threadkeep.errors import ModelError, ScriptTimeout
+from threadkeep.errors import ModelError
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
 from threadkeep.llm.title import is_title_request, title_of
 from threadkeep_assistants.demo.general_script import GENERAL, NOTICE, off_script
@@ -25,6 +25,10 @@ LIMIT = 60.0
 """Seconds that a script may take to find its answer, unless the settings say otherwise."""
 
 _WORD = re.compile(r"\s*\S+\s*|\s+")
+
+
+class ScriptTimeout(ModelError, code="script_timeout"):
+    """The script of the demo model did not come to an answer in time."""
 
 
 class DemoModel(Model):

@@ -23,7 +23,7 @@ class Intent:
     key: str = ""
 
 
-class Unusable(Exception):  # noqa: N818 - it says why a text cannot be the value of a part
+class Unusable(Exception):
     """A text cannot be the value of a part; the message says why, to the person."""
 
 

@@ -21,7 +21,7 @@ from langgraph.errors import GraphRecursionError
 
 from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.message import Message
-from threadkeep.errors import InvalidValue, ModelRefused, PauseUnsupported
+from threadkeep.errors import InvalidValue, ModelError, ModelRefused
 from threadkeep.llm.base import CallPart, Model, Reasoned, Stopped, Text, ToolSpec, Used
 from threadkeep.turn.agent import Agent, Asked, Changed, Noted, ShownBlock, Thought
 from threadkeep_integrations.graphs.chat_model import KeptChatModel
@@ -32,6 +32,10 @@ PAUSED = "__interrupt__"
 """The update that LangGraph sends for a node that called `interrupt()` or has an `interrupt_before`."""
 MOST_STEPS = 100
 """Steps after which a graph is assumed to run in circles."""
+
+
+class PauseUnsupported(ModelError, code="pause_unsupported"):
+    """The graph paused for a person, which is not supported: ask by a tool that needs approval instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

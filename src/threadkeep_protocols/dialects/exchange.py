@@ -21,7 +21,7 @@ from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import ToolCall
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
-from threadkeep.conversation_handle import ConversationHandle, TurnHandle, TurnOutcome
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, InvalidId, InvalidInput, KeyReused, LimitReached, Stopping
 from threadkeep.server.identity.guards import Who
@@ -29,6 +29,7 @@ from threadkeep.server.middleware.tracking import unless_gone
 from threadkeep.server.problems import problem_of_turn
 from threadkeep.server.requests import Key, canonical_body, replay_headers
 from threadkeep.server.responses import Shown, ShownBlocks
+from threadkeep.turn_handle import TurnHandle, TurnOutcome
 
 
 class UsedTool(Shown):

@@ -21,7 +21,7 @@ from threadkeep.context.tokens import four_characters_each
 from threadkeep.conversation.events import Event
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message, Role, check_role
-from threadkeep.conversation_handle import ConversationHandle, TurnHandle
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, TurnNotFound
 from threadkeep.runtime import open_store
@@ -35,6 +35,7 @@ from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.sse import stream
 from threadkeep.settings import Settings
 from threadkeep.store.base import Store
+from threadkeep.turn_handle import TurnHandle
 from threadkeep_protocols.dialects.exchange import Caller, Calling, DialectBody, Exchange, undone_if_refused
 
 logger = logging.getLogger("threadkeep.dialects.stateless")

@@ -9,8 +9,9 @@ from typing import Literal
 
 import apsw
 
-from threadkeep.errors import IndexUnusable, PackageMissing, StoreBusy, StoreError, WrongEmbeddings
+from threadkeep.errors import PackageMissing, StoreBusy, StoreError
 from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, SqliteDatabase, connect, to_store_error
+from threadkeep_retrieval.errors import IndexUnusable, WrongEmbeddings
 
 APPLICATION = 0x74686B69
 """Marks the file as an index of ours ("thki")."""

@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 import apsw
 
-from threadkeep.errors import InvalidValue, WrongEmbeddings
+from threadkeep.errors import InvalidValue
 from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.text.stems import forms
 from threadkeep.text.words import query_terms
 from threadkeep.turn.lookup import Passage, Scalar
 from threadkeep_retrieval.base import Document, Filter
 from threadkeep_retrieval.embeddings import Vector, packed
+from threadkeep_retrieval.errors import WrongEmbeddings
 
 CANDIDATES = 200
 """How many passages each side brings in."""

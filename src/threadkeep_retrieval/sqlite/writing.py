@@ -5,12 +5,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from threadkeep.errors import WrongEmbeddings
 from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.text.excerpt import Stretch
 from threadkeep.text.words import words_in_order
 from threadkeep_retrieval.base import Document
 from threadkeep_retrieval.embeddings import Vector, packed, unit
+from threadkeep_retrieval.errors import WrongEmbeddings
 
 
 class Prepared(NamedTuple):

@@ -9,9 +9,10 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from threadkeep.errors import EmbeddingFailed, InvalidLimit, RetrievalError
+from threadkeep.errors import InvalidLimit, RetrievalError
 from threadkeep_integrations.retrieval import LangChainEmbeddings, LangChainRetriever, LangChainVectorStore
 from threadkeep_retrieval.base import Document, Filter, Query, fits
+from threadkeep_retrieval.errors import EmbeddingFailed
 from threadkeep_retrieval.hybrid import HybridIndex
 
 PHONES = [

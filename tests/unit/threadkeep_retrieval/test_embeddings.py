@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
-from threadkeep.errors import EmbeddingFailed, PackageMissing
+from threadkeep.errors import PackageMissing
 from threadkeep_retrieval import embeddings as module
 from threadkeep_retrieval.embeddings import Vector, WordLlamaEmbeddings, blended, packed, unit
+from threadkeep_retrieval.errors import EmbeddingFailed
 
 
 def test_only_the_direction_counts() -> None:

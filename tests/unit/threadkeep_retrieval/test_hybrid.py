@@ -7,19 +7,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import pytest
 
 from tests.unit.threadkeep_retrieval.counted_embeddings import CountedEmbeddings
-from threadkeep.errors import (
-    ContentTooLarge,
-    EmbeddingFailed,
-    IndexUnusable,
-    InvalidLimit,
-    InvalidText,
-    InvalidValue,
-    WrongEmbeddings,
-)
+from threadkeep.errors import ContentTooLarge, InvalidLimit, InvalidText, InvalidValue
 from threadkeep.turn.lookup import Scalar
 from threadkeep_retrieval import checks
 from threadkeep_retrieval.base import Document, Filter, Query
 from threadkeep_retrieval.embeddings import NoEmbeddings, Vector
+from threadkeep_retrieval.errors import EmbeddingFailed, IndexUnusable, WrongEmbeddings
 from threadkeep_retrieval.hybrid import Added, HybridIndex
 from threadkeep_retrieval.sqlite import reading, writing
 

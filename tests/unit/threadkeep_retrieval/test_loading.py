@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from threadkeep.errors import EmbeddingFailed, ModelRefused, PackageMissing
+from threadkeep.errors import ModelRefused, PackageMissing
+from threadkeep_retrieval.errors import EmbeddingFailed
 from threadkeep_retrieval.loading import load_embeddings
 
 ANYWHERE: dict[str, str] = {}

@@ -16,7 +16,7 @@ from threadkeep.conversation.events import Event, TurnEnded, TurnWaiting
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.conversation_handle import ConversationHandle, TurnHandle
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Delta, Model, Request, Stopped
 from threadkeep.llm.choice import Choice
@@ -31,6 +31,7 @@ from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.after_turn import after_turn
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.runner import TurnRunner
+from threadkeep.turn_handle import TurnHandle
 from threadkeep_integrations.conversion.converter import FileConverter
 
 PATIENCE = 20.0

@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.events import TurnEnded
 from threadkeep.conversation.turn import TurnState
-from threadkeep.conversation_handle import ConversationHandle, TurnHandle, TurnOutcome
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
@@ -28,6 +28,7 @@ from threadkeep.server.requests import (
 from threadkeep.server.responses import Answered, ShownFeedback, ShownMessage, ShownTurn
 from threadkeep.server.routes.conversations import Place
 from threadkeep.server.sse import stream
+from threadkeep.turn_handle import TurnHandle, TurnOutcome
 
 Accept = Annotated[str, Header(description="`text/event-stream` streams the turn, `application/json` waits for it.")]
 Prefer = Annotated[str, Header(description="`respond-async` answers 202 with the turn at once.")]

@@ -283,7 +283,7 @@ class Pool:
                 turn.set_exception(StoreUnavailable(why))
 
 
-class _Cut(Exception):  # noqa: N818
+class _Cut(Exception):
     """A connection was cut during a call that may be made again."""
 
     def __init__(self, error: BaseException) -> None:

@@ -9,7 +9,7 @@ from threadkeep.conversation.parts import Attachment, Reasoning
 from threadkeep.llm.base import ModelOptions, Request
 
 
-class ProviderRefusal(AssertionError):  # noqa: N818 - it is a refusal, and an assertion to pytest
+class ProviderRefusal(AssertionError):
     """A provider would refuse this request; `rule` is the name of the rule that is broken."""
 
     def __init__(self, provider: str, rule: str, sentence: str, where: str) -> None:

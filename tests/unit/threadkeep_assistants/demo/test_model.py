@@ -6,12 +6,12 @@ from time import perf_counter
 import pytest
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
-from threadkeep.errors import ModelError, ScriptTimeout
+from threadkeep.errors import ModelError
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import CallPart, Delta, Request, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.title import title_request
 from threadkeep_assistants.demo.general_script import CONNECT, NOTICE
-from threadkeep_assistants.demo.model import DemoModel
+from threadkeep_assistants.demo.model import DemoModel, ScriptTimeout
 from threadkeep_assistants.demo.script import Reply, Scene, Script, asked, calls
 
 CLOCK = ToolSpec(name="current_time", description="The time.", parameters={"type": "object", "properties": {}})

@@ -10,9 +10,10 @@ import pytest_asyncio
 from tests.told import data_of, name_of
 from tests.unit.threadkeep_assistants.long_inputs import slow_inputs
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
-from threadkeep.conversation_handle import ConversationHandle, TurnHandle
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.llm.base import Request
 from threadkeep.runtime import open_conversations
+from threadkeep.turn_handle import TurnHandle
 from threadkeep_assistants.demo.script import Scene
 from threadkeep_assistants.skillian import ASSISTANT
 
