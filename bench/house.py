@@ -24,7 +24,9 @@ ENGINE = SOURCES / "threadkeep"
 BARS = {
     "lines of the engine": 36_900,
     "modules of the engine": 266,
-    "lines of the largest function": 89,
+    "lines of the largest module": 400,
+    "lines of the largest function": 50,
+    "verbs of Store": 32,
     "members of Store": 39,
     "class names that exist twice": 0,
     "modules without a unit test at the mirrored path, in per cent": 16,
@@ -67,6 +69,11 @@ def members(module: str, name: str) -> list[ast.stmt]:
         called: str = getattr(node, "name", "") or getattr(getattr(node, "target", None), "id", "_")
         public += [] if called.startswith("_") else [node]
     return public
+
+
+def verbs(nodes: list[ast.stmt]) -> int:
+    """Return how many of the members of a class are methods."""
+    return sum(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in nodes)
 
 
 def forwards(nodes: list[ast.stmt]) -> int:
@@ -160,7 +167,7 @@ def measured(paths: list[Path]) -> list[tuple[str, str]]:
             "function lines: median, 99 %, largest",
             f"{statistics.median(lengths):.0f}, {lengths[len(lengths) * 99 // 100]}, {lengths[-1]}",
         ),
-        ("members of `Store`", f"{len(store)}"),
+        ("members of `Store`", f"{verbs(store)} verbs ({len(store)} with its objects)"),
         ("members of `Conversations` and its handle", f"{len(door)}, of which {forwards(door)} have one statement"),
         ("unit test at the mirrored path", f"{mirrored(paths):.0%}"),
         ("SQL functions", f"{sql_functions()}"),
@@ -171,11 +178,14 @@ def measured(paths: list[Path]) -> list[tuple[str, str]]:
 
 def check(paths: list[Path]) -> int:
     """Say which bars are missed; return the exit code."""
+    store = members("store/base.py", "Store")
     values = {
         "lines of the engine": sum(map(lines, paths)),
         "modules of the engine": len(paths),
+        "lines of the largest module": max(map(lines, paths)),
         "lines of the largest function": functions(paths)[-1],
-        "members of Store": len(members("store/base.py", "Store")),
+        "verbs of Store": verbs(store),
+        "members of Store": len(store),
         "class names that exist twice": len(repeated_classes(paths)),
         "modules without a unit test at the mirrored path, in per cent": round(100 * (1 - mirrored(paths))),
     }

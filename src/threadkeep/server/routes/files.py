@@ -31,7 +31,7 @@ POLICY = "sandbox; default-src 'none'"
 ACTIVE = frozenset({"text/html", "image/svg+xml", "application/xml"})
 """Types that a browser might run in our origin: such files are sent with another type."""
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
-_BODY: dict[str, Any] = {
+BINARY_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
@@ -80,7 +80,7 @@ def upload_routes(conversations: Conversations) -> APIRouter:
 
     @router.post(
         "/files",
-        openapi_extra=_BODY,
+        openapi_extra=BINARY_BODY,
         responses=_MADE,
         status_code=201,
         summary="Upload a file, or begin to",
@@ -100,7 +100,7 @@ def upload_routes(conversations: Conversations) -> APIRouter:
         found = await conversations.files.upload(who.scope, upload)
         return Response(status_code=204, headers={**_progress(found.size), "Cache-Control": "no-store"})
 
-    @router.patch("/uploads/{upload}", openapi_extra=_BODY, responses=_MADE, summary="Continue an upload")
+    @router.patch("/uploads/{upload}", openapi_extra=BINARY_BODY, responses=_MADE, summary="Continue an upload")
     async def resume(request: Request, who: Who, upload: str) -> Response:
         offset = request.headers.get("upload-offset", "")
         if not re.fullmatch(r"\d{1,18}", offset, re.ASCII):

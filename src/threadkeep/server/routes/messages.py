@@ -143,18 +143,11 @@ async def _answer(request: Request, conversation: ConversationHandle, turn: Turn
 
 async def _answered(conversation: ConversationHandle, number: int, outcome: TurnOutcome) -> Answered:
     end = outcome.end
+    turn = ShownTurn(id=number, state=TurnState.WAITING, detail=end.detail, spooled=conversation.is_spooled)
     if isinstance(end, TurnEnded):
-        turn = ShownTurn(
-            id=number, state=end.state, failure=end.failure, detail=end.detail, spooled=conversation.is_spooled
-        )
+        turn = turn.model_copy(update={"state": end.state, "failure": end.failure})
     else:
-        turn = ShownTurn(
-            id=number,
-            state=TurnState.WAITING,
-            detail=end.detail,
-            calls=list(end.calls),
-            spooled=conversation.is_spooled,
-        )
+        turn = turn.model_copy(update={"calls": list(end.calls)})
     if outcome.seq is None:
         return Answered(turn=turn)
     found = await conversation.snapshot(messages=1, head=outcome.seq)

@@ -18,6 +18,7 @@ from threadkeep.server.identity.guards import Identity, Who
 from threadkeep.server.limits import room_for_export, room_for_stream
 from threadkeep.server.negotiation import wants_stream
 from threadkeep.server.responses import Shown
+from threadkeep.server.routes.files import BINARY_BODY
 from threadkeep.server.sse import STREAM_HEADERS, encode
 from threadkeep.transfer.documents import NARROW
 from threadkeep.transfer.exporter import EXPORTED, Selection
@@ -54,12 +55,6 @@ _TYPES = {
     BulkFormat.FINETUNE: "application/jsonl",
 }
 _FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind in _TYPES.values()}}}
-_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-    }
-}
 Chosen = Annotated[BulkFormat, Query(alias="format", description="`finetune` has the current branches only.")]
 Of = Annotated[Whose, Query(description="`tenant` is for administrators: the conversations of all users.")]
 
@@ -132,7 +127,7 @@ def import_routes(conversations: Conversations) -> APIRouter:
     @router.post(
         "/import",
         dependencies=[Depends(room_for_stream), Depends(alone)],
-        openapi_extra=_BODY,
+        openapi_extra=BINARY_BODY,
         response_model=ShownReport,
         summary="Import conversations from a file",
     )
