@@ -29,7 +29,7 @@ BARS = {
     "verbs of Store": 32,
     "members of Store": 39,
     "class names that exist twice": 0,
-    "modules without a unit test at the mirrored path, in per cent": 16,
+    "modules without a unit test at the mirrored path, in per cent": 15,
 }
 """What may not grow. A change that makes a number smaller lowers its bar."""
 

@@ -26,8 +26,12 @@ def test_a_row_is_chained_to_all_before_it_and_to_its_tenant() -> None:
     first = chained("acme", START, ROW)
     second = chained("acme", Head(seq=first.seq, hash=first.hash), ROW)
     assert (first.seq, second.seq) == (1, 2)
-    others = (chained("globex", START, ROW), chained("acme", START, ROW._replace(actor="system")))
-    assert len({row.hash for row in (first, second, *others)}) == 4
+    others = (
+        chained("globex", START, ROW),
+        chained("acme", START, ROW._replace(actor="system")),
+        chained("acme", Head(seq=0, hash="another"), ROW),
+    )
+    assert len({row.hash for row in (first, second, *others)}) == 5
 
 
 def test_a_row_gives_its_act_back_or_says_that_it_is_damaged() -> None:
