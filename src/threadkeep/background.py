@@ -132,9 +132,9 @@ async def _stopped(task: asyncio.Task[None]) -> None:
 async def supervised(name: str, work: Callable[[], Awaitable[None]]) -> None:
     """Run `work` until it returns. Whatever it raises is logged under `name`, and it is run again, for ever.
 
-    Only cancelling the task that runs this ends it; a cancellation raised by the work itself is an error like any
-    other. Work that ran for longer than the longest pause counts as recovered: its next failure has a short pause
-    again. An error of ours that repeats, as in an outage, is logged as a warning only once.
+    Only cancelling the task that runs this ends it, also if the work then fails; a cancellation raised by the work
+    itself is an error like any other. Work that ran for longer than the longest pause counts as recovered: its next
+    failure has a short pause again. An error of ours that repeats, as in an outage, is logged as a warning only once.
     """
     pause, told = FIRST_PAUSE, ""
     while True:
@@ -142,12 +142,14 @@ async def supervised(name: str, work: Callable[[], Awaitable[None]]) -> None:
         try:
             await work()
         except ThreadkeepError as error:
+            if is_being_cancelled():
+                raise asyncio.CancelledError from error
             level = logging.DEBUG if told == str(error) else logging.WARNING
             logger.log(level, "%s failed and is tried again in %g s: %s", name, pause, error)
             told = str(error)
         except (Exception, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
-                raise
+            if is_being_cancelled():
+                raise asyncio.CancelledError from error
             logger.exception("%s failed and is tried again in %g s", name, pause)
         else:
             return

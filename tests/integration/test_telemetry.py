@@ -1,6 +1,7 @@
 """OpenTelemetry: a real server tells a collector of its turns, in the trace that the client names, without content."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def test_a_turn_is_a_trace_of_the_agent_its_models_and_tools(collector: tuple[st
     assert (about["gen_ai.conversation.id"], about["threadkeep.turn.state"]) == (id, "completed")
     assert metrics == {"gen_ai.client.token.usage", "gen_ai.client.operation.duration"}
     assert "17 * 23" not in text
-    assert "391" not in text
+    assert re.search(r"(?<!\d)391(?!\d)", text) is None  # the digits may well be in a time
     for span in spans:
         assert turn.start_time_unix_nano <= span.start_time_unix_nano <= span.end_time_unix_nano
 

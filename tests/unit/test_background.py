@@ -105,6 +105,23 @@ async def test_work_is_run_again_after_every_kind_of_failure_and_each_is_logged(
     assert all(record.getMessage().startswith("counting failed") for record in caplog.records)
 
 
+async def test_work_that_fails_while_it_is_cancelled_is_not_run_again() -> None:
+    begun = asyncio.Event()
+
+    async def work() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise StoreUnavailable("The database is silent.")
+
+    task = asyncio.create_task(supervised("work", work))
+    await begun.wait()
+    task.cancel()
+    await asyncio.wait((task,), timeout=60)
+    assert task.cancelled()
+
+
 async def test_an_error_of_ours_that_comes_again_and_again_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     done = asyncio.Event()
 
