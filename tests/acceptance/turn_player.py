@@ -44,12 +44,14 @@ class Mortal:
     """A store whose process dies at the n-th moment (0: never)."""
 
     def __init__(self, store: Store, moment: int) -> None:
-        self._store = store
-        self._left = moment
+        self.__dict__.update(_store=store, _left=moment)
 
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._store, name)
         return self._dying(verb) if name in WRITES else verb
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self if name in self.__dict__ else self._store, name, value)  # listeners hear the store
 
     def _dying(self, verb: Callable[..., Any]) -> Callable[..., Any]:
         async def write(*arguments: Any, **named: Any) -> Any:
