@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from threadkeep.conversation.scope import Scope
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.filesystem import FileSignature
-from threadkeep.store.sqlite.pair import commit
-from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors
+from threadkeep.store.sqlite import pair
+from threadkeep.store.sqlite_file import SqliteDatabase
 
 _VIEW = (
     "SELECT t.name, u.name, coalesce(c.id, c.deleted_id), c.id IS NULL, v.conversation, "
@@ -41,16 +41,7 @@ class KnownView(NamedTuple):
 def make_tables(database: SqliteDatabase) -> None:
     """Make the tables that are missing."""
     sql = files("threadkeep.store.files").joinpath("views.sql").read_text(encoding="utf-8")
-    with translating_sqlite_errors(database):
-        if database.value("SELECT 1 FROM sqlite_schema WHERE name = 'view_of_entry'"):
-            return
-        database.execute("BEGIN IMMEDIATE")
-        try:
-            database.execute(sql)
-            commit(database)
-        finally:
-            if database.in_transaction:
-                database.execute("ROLLBACK")
+    pair.make_tables(database, "view_of_entry", sql)
 
 
 def signature_of(database: SqliteDatabase, tenant: str, conversation: str) -> FileSignature | None:

@@ -30,6 +30,7 @@ from threadkeep.store.filesystem import make_folder, translating_os_errors, unus
 from threadkeep.store.record import KeyPlace, KeyUse, Tip
 from threadkeep.store.rules import Verb
 from threadkeep.store.sqlite.opening import set_log_aside
+from threadkeep.store.sqlite.pair import make_tables
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.values import Adopt
@@ -42,7 +43,7 @@ IN_USE = "Another process uses this spool, and drains it by itself: every instan
 REPAIRS = 2
 BLIND = 2**40
 """Entries of a conversation of which nothing is known here, not even its length, are numbered from here on."""
-_TABLE = "CREATE TABLE IF NOT EXISTS copy (conversation INTEGER PRIMARY KEY, about TEXT)"
+_TABLE = "CREATE TABLE copy (conversation INTEGER PRIMARY KEY, about TEXT)"
 
 
 class Copy(BaseModel):
@@ -122,6 +123,10 @@ class SpoolFile(SqliteStore):
     folder: Path
     _locked: int | None = None
 
+    def __init__(self, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> None:
+        super().__init__(path, clock, ids, max_bytes)
+        make_tables(self.writer.connection, "copy", _TABLE)
+
     @classmethod
     async def open_in(cls, folder: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
         """Open the spool of this folder; `StoreBusy` if another process has it. One that is damaged is kept aside."""
@@ -150,7 +155,6 @@ class SpoolFile(SqliteStore):
         spool = await cls.open(spool_path(folder), clock, ids, max_bytes)
         spool.folder = folder
         try:
-            await spool._run(lambda: spool.writer.connection.execute(_TABLE))
             await spool.copies()
         except BaseException:
             await spool.close()

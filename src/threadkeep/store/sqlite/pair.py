@@ -89,6 +89,20 @@ def commit(database: SqliteDatabase) -> None:
         pair.close()
 
 
+def make_tables(database: SqliteDatabase, newest: str, sql: str) -> None:
+    """Make the tables that one kind of store needs beside the others, unless the `newest` of them is there."""
+    with translating_sqlite_errors(database):
+        if database.value("SELECT 1 FROM sqlite_schema WHERE name = ?", (newest,)):
+            return
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            database.execute(sql)
+            commit(database)
+        finally:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+
+
 def check_belonging(path: Path, database: SqliteDatabase) -> None:
     """Refuse a log that does not continue this file, and a file whose log is missing or cut. The connection has only
     been opened; nobody writes while we look, and nothing is written."""
