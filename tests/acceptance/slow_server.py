@@ -7,14 +7,13 @@ import sys
 from collections.abc import AsyncIterator
 
 from threadkeep.cli.main import main
-from threadkeep.llm import loading
 from threadkeep.llm.base import Delta, Request
-from threadkeep_assistants.demo.model import DemoModel
+from threadkeep_assistants.demo import model
 
 THINKS_FOR = float(os.environ.get("THINKS_FOR", 0))
 
 
-class ThinkingModel(DemoModel):
+class ThinkingModel(model.DemoModel):
     """Waits before it answers."""
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
@@ -24,7 +23,7 @@ class ThinkingModel(DemoModel):
 
 
 if __name__ == "__main__":
-    vars(loading)["PACE"] = float(sys.argv[1])
+    vars(model)["PACE"] = float(sys.argv[1])
     if THINKS_FOR:
-        vars(loading)["DemoModel"] = ThinkingModel
+        vars(model)["DemoModel"] = ThinkingModel
     sys.exit(main(["serve", *sys.argv[2:]]))
