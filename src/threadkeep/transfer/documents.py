@@ -57,7 +57,7 @@ class _Source:
 
     def read(self, size: int = -1) -> bytes:
         data = self._file.read(size)
-        if not self._is_begun:
+        if data and not self._is_begun:
             self._is_begun, data = True, data.removeprefix(_BOM)
         self.is_blank = self.is_blank and not data.strip()
         self.taken += len(data)

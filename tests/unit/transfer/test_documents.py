@@ -16,7 +16,7 @@ def read(data: bytes) -> list[Any]:
     return [each.code if isinstance(each, ImportProblem) else each for each in elements(io.BytesIO(data), "f", SMALL)]
 
 
-@pytest.mark.parametrize("data", [b'[{"a": 1}, [2.5]]', b'{"a": 1}\n[2.5]\n'])
+@pytest.mark.parametrize("data", [b'[{"a": 1}, [2.5]]', b'{"a": 1}\n[2.5]\n', b'\xef\xbb\xbf[{"a": 1}, [2.5]]'])
 def test_a_list_and_values_that_follow_each_other_are_the_same_elements(data: bytes) -> None:
     assert read(data) == [("f, element 1", {"a": 1}), ("f, element 2", [2.5])]
 

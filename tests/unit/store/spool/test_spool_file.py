@@ -1,5 +1,6 @@
 """The file of a spool: whose its conversations are, and what is kept of each for carrying it over."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,22 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.record import KeyUse
-from threadkeep.store.spool.spool_file import Copy, Holding, SpoolFile
+from threadkeep.store.spool.spool_file import Copy, Holding, SpoolFile, damage_in
 from threadkeep.store.values import Append
 from threadkeep.testing.samples import ADA, BOB, asked, texts_of
 
 KEY = KeyUse(name="00" * 16, digest="11" * 16)
 LEASE = Lease(scope=ADA, conversation="c", turn=103, owner="one", fence=2)
+
+
+async def test_a_process_that_was_killed_leaves_a_spool_that_is_whole(tmp_path: Path) -> None:
+    folder, killed = tmp_path / "spool", tmp_path / "killed"
+    spool = await SpoolFile.open_in(folder, utc_now, new_id, MAX_BYTES)
+    shutil.copytree(folder, killed)  # as it lies on the disk while it is open
+    again = await SpoolFile.open_in(killed, utc_now, new_id, MAX_BYTES)
+    assert damage_in(killed) is None
+    await again.close()
+    await spool.close()
 
 
 @pytest.mark.parametrize(("turn", "runs"), [(102, False), (103, True), (104, False), (105, True)])
