@@ -1,8 +1,6 @@
 """An installation of the core alone: what a ring would do is refused in a sentence, and all else works."""
 
-import json
 import os
-import sqlite3
 import subprocess
 import sys
 import sysconfig
@@ -12,7 +10,6 @@ import pytest
 
 import threadkeep
 
-CHATGPT = [{"title": "Trip", "mapping": {}}]
 SERVED = """
 import asyncio, httpx
 from threadkeep.runtime import open_conversations
@@ -27,6 +24,8 @@ async def main():
             print((await client.post("/chat", json={"query": "Hello"})).json()["code"])
             print((await client.get("/v1/conversations")).status_code)
             print((await client.post("/v1/conversations", json={})).json()["detail"])
+            chats = b'[{"title": "Trip", "mapping": {}}]'  # of ChatGPT
+            print((await client.post("/v1/import", content=chats)).json()["detail"])
 
 asyncio.run(main())
 """
@@ -63,7 +62,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Alone:
     return Alone(tmp_path_factory.mktemp("alone"))
 
 
-@pytest.mark.parametrize("ring", ["assistants", "importers", "integrations", "protocols", "retrieval", "terminal"])
+@pytest.mark.parametrize(
+    "ring", ["assistants", "commands", "importers", "integrations", "protocols", "retrieval", "terminal"]
+)
 def test_no_ring_is_there(alone: Alone, ring: str) -> None:
     done = alone.python("-c", f"import threadkeep_{ring}")
     assert f"No module named 'threadkeep_{ring}'" in done.stderr
@@ -74,26 +75,17 @@ def test_no_ring_is_there(alone: Alone, ring: str) -> None:
     [
         (("index", "list", "x.index"), "the command index (entry point index in threadkeep.commands)"),
         (("chat", "--model", "demo"), "the command chat (entry point chat in threadkeep.commands)"),
-        (("import", "other.db"), "a reader of other programs' databases (entry point sqlite in threadkeep.databases)"),
+        (("import", "other.db"), "the command import (entry point import in threadkeep.commands)"),
     ],
 )
 def test_what_a_ring_would_do_is_refused_in_a_line(alone: Alone, command: tuple[str, ...], what: str) -> None:
-    with sqlite3.connect(alone.folder / "other.db") as other:
-        other.execute("CREATE TABLE IF NOT EXISTS sessions (id, messages)")
-    other.close()
     assert alone.threadkeep(*command) == (1, f"threadkeep: No installed package offers {what}.\n")
-
-
-def test_an_export_of_another_program_is_a_problem_of_the_import(alone: Alone) -> None:
-    (alone.folder / "chats.json").write_text(json.dumps(CHATGPT))
-    status, complaint = alone.threadkeep("import", "chats.json")
-    assert (status, complaint.count("\n")) == (1, 1)
-    assert "no installed package reads those of other programs" in complaint
 
 
 def test_the_server_serves_its_own_routes_and_says_that_nobody_can_answer(alone: Alone) -> None:
     done = alone.python("-c", SERVED)
     assert (done.returncode, done.stderr) == (0, "")
-    dialect, listed, created = done.stdout.splitlines()
+    dialect, listed, created, imported = done.stdout.splitlines()
     assert (dialect, listed) == ("not_found", "200")
     assert "No installed package offers the model demo" in created
+    assert "no installed package reads those of other programs" in imported

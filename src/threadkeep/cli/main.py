@@ -1,8 +1,7 @@
 """The entry point of `threadkeep`: finds the command, and turns errors into one line and an exit status.
 
-A command NAME is two functions of a module of this folder, `add_NAME_arguments` and `run_NAME`, which may be
-asynchronous. The module is imported only when it is called, so that `threadkeep --help` is quick and loads no server
-and no driver.
+A command NAME is two functions of a module, `add_NAME_arguments` and `run_NAME`, which may be asynchronous. The module
+is imported only when it is called, so that `threadkeep --help` is quick and loads no server and no driver.
 """
 
 import argparse
@@ -42,15 +41,16 @@ COMMANDS = {
     "config": "show every setting and where it came from",
     "doctor": "check store, model, tool servers and port",
 }
-MODULES = {
-    **dict.fromkeys(("keys", "logins"), "api_keys"),
-    **dict.fromkeys(("hold", "erase"), "retention"),
-    **dict.fromkeys(("export", "import", "copy", "backup", "restore"), "transfer"),
-    "search": "list",
+OURS = {
+    "serve": "serve",
+    "keys": "api_keys",
+    "logins": "api_keys",
+    "migrate": "migrate",
+    "trust": "trust",
+    "config": "config",
 }
-"""The modules of commands that are not in the module of their name."""
-AROUND = {"chat", "index"}
-"""Commands whose modules are in packages around the core."""
+"""The commands that a server cannot begin without, and their modules here; the others are in packages around the
+core."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -110,11 +110,11 @@ def _main_parser() -> argparse.ArgumentParser:
 
 
 def _module_of(name: str) -> ModuleType:
-    if name in AROUND:
-        rings = importlib.import_module("threadkeep.rings")
-        module: ModuleType = rings.load(rings.COMMANDS, name, f"the command {name}")
-        return module
-    return importlib.import_module(f"threadkeep.cli.{MODULES.get(name, name)}")
+    if name in OURS:
+        return importlib.import_module(f"threadkeep.cli.{OURS[name]}")
+    rings = importlib.import_module("threadkeep.rings")
+    module: ModuleType = rings.load(rings.COMMANDS, name, f"the command {name}")
+    return module
 
 
 def _run_command(name: str, argv: Sequence[str]) -> int:

@@ -17,7 +17,6 @@ import apsw
 import pytest
 
 from threadkeep import runtime
-from threadkeep.cli import doctor
 from threadkeep.cli.main import main
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
@@ -25,6 +24,7 @@ from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 from threadkeep.store.sqlite import schema
 from threadkeep.testing.samples import new
+from threadkeep_commands import doctor
 
 Space = namedtuple("Space", ["total", "used", "free"])
 

@@ -1,0 +1,4 @@
+"""A ring: the commands of those who operate a store, which need nothing of the core but its front door.
+
+What a server cannot begin without stays in the core: serving, settings, keys and migrations.
+"""
