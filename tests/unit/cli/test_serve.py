@@ -63,6 +63,22 @@ def test_without_a_store_it_keeps_one_file_in_the_current_folder(tmp_path: Path)
         assert (tmp_path / "threadkeep.db").exists()
 
 
+def test_until_it_has_answered_it_imports_no_package_that_this_needs_not(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path, PYTHONPROFILEIMPORTTIME="1") as (process, line),
+        httpx.Client(base_url=url_in(line)) as asker,
+    ):
+        path = asker.post("/v1/conversations", json={}).headers["location"]
+        answer = asker.post(f"{path}/messages", json={"content": "What is 12 * 12?"}).json()
+        process.terminate()
+        _, told = process.communicate(timeout=30)
+    assert answer["turn"]["state"] == "completed"
+    imported = {row.rpartition("|")[2].strip().partition(".")[0] for row in told.splitlines() if "import time:" in row}
+    heavy = {"aiohttp", "asyncpg", "boto3", "langchain", "langchain_core", "langgraph", "mcp", "numpy", "openai", "PIL"}
+    assert "fastapi" in imported
+    assert not imported & {*heavy, "jwt", "pypdf", "sqlite_vec", "tokenizers", "wordllama", "xllamacpp"}
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it_cleanly_and_in_silence(tmp_path: Path, number: signal.Signals) -> None:
     with serving(tmp_path) as (process, line):
