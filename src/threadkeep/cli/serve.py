@@ -25,6 +25,7 @@ from types import FrameType
 from typing import Any, cast
 
 import uvicorn
+import uvloop
 from fastapi import FastAPI
 
 from threadkeep.assistants import found_assistants, load_counter
@@ -79,7 +80,7 @@ def _listen_and_serve(settings: Settings) -> int:
     most = connections_within(_raised_file_limit())
     level, content = settings.log_level, settings.log_content
     with listener, logging_to(sys.stderr, level=level, content=content, secrets=settings.secrets):
-        asyncio.run(_serve(_with_fitting_streams(settings, most), listener, most))
+        uvloop.run(_serve(_with_fitting_streams(settings, most), listener, most))
     return 0
 
 
