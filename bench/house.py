@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
 ENGINE = SOURCES / "threadkeep"
 BARS = {
-    "lines of the engine": 35_850,
+    "lines of the engine": 35_800,
     "modules of the engine": 259,
     "lines of the largest module": 400,
     "lines of the largest function": 50,

@@ -6,6 +6,7 @@ Made by `Conversations`. A handle holds no connection and needs not be closed.
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from datetime import timedelta
+from functools import cached_property, partial
 from typing import Any, Literal
 
 from threadkeep.conversation.conversation import Conversation
@@ -18,20 +19,20 @@ from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.parts import Part, split_text
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.share import Share
-from threadkeep.conversation.state import State
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
 from threadkeep.conversation.value import checked
 from threadkeep.errors import EntryNotFound, InvalidCursor, InvalidValue, LeaseLost
 from threadkeep.llm.base import ModelOptions
 from threadkeep.retention.holds import delete_unless_held
 from threadkeep.store.audit import act_now
-from threadkeep.store.base import MAX_LIMIT, ROOT
+from threadkeep.store.base import ROOT
 from threadkeep.store.paging import backwards, check_position, newest_messages, walk
 from threadkeep.store.shares import add_share, end_shares, good_shares
 from threadkeep.store.snapshot import Page, Snapshot
-from threadkeep.store.values import Append, Begun, LogPage
+from threadkeep.store.values import Append, Begun
 from threadkeep.transfer.exporter import log_of
-from threadkeep.transfer.moving import BranchWriter, branch_text
+from threadkeep.transfer.moving import branch_text
+from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.attached import Attachable, attached
 from threadkeep.turn.follow import MOVED, follow
 from threadkeep.turn.runner import TurnRunner
@@ -67,10 +68,10 @@ class ConversationHandle:
             raise ValueError("this conversation was not read; call read()")
         return self._value
 
-    @property
-    def is_spooled(self) -> bool:
-        """Whether some of it is in this instance's spool and not yet in the database."""
-        return self._store.outages.spool_state(self.scope, self.id).is_spooled
+    @cached_property
+    def reading(self) -> "Reading":
+        """What the store tells of it, entry by entry."""
+        return Reading(self._runner.deps, self.scope, self.id)
 
     async def read(self) -> Conversation:
         """Return the conversation as it is now: title, status, head, version."""
@@ -203,7 +204,7 @@ class ConversationHandle:
         self, entry: int, rating: Literal["up", "down"] | None, comment: str | None = None, *, key: Key | None = None
     ) -> Entry:
         """Keep what somebody thinks of a message; without a rating, what they thought is taken back."""
-        if not isinstance((await self.entry(entry)).body, Message):
+        if not isinstance((await self.reading.entry(entry)).body, Message):
             raise EntryNotFound
         body = Feedback(rating=rating, comment=comment)
         act = act_now(self._runner.deps.clock, "feedback.given", f"conversation:{self.id}", entry=entry, rating=rating)
@@ -264,7 +265,7 @@ class ConversationHandle:
             return None
         cursor = Cursor.decode(text, self.id)
         check_position(cursor.seq, conversation.entries)
-        if cursor.mark and mark_of((await self.entry(cursor.seq)).created_at) != cursor.mark:
+        if cursor.mark and mark_of((await self.reading.entry(cursor.seq)).created_at) != cursor.mark:
             raise InvalidCursor(MOVED)
         return cursor
 
@@ -279,47 +280,40 @@ class ConversationHandle:
     @checked
     async def messages(self, *, limit: int | None = 10, head: int | None = None) -> list[Message]:
         """Return the newest messages of a branch (none: the current one), oldest first; all if there is no limit."""
-        return [message for _, message in await self.message_entries(limit=limit, head=head)]
+        return [message for _, message in await self.reading.message_entries(limit=limit, head=head)]
 
-    async def message_entries(self, *, limit: int | None, head: int | None = None) -> list[tuple[Entry, Message]]:
-        """Return what `messages` does, with their entries."""
-        return await newest_messages(self._store, self.scope, self.id, limit=limit, head=head)
 
-    async def entry(self, seq: int) -> Entry:
-        """Return one entry."""
-        return await self._store.entry(self.scope, self.id, seq)
+class Reading:
+    """What the store tells of one conversation: its own verbs of reading, asked about this conversation.
 
-    async def newest(self, *, limit: int, head: int | None = None) -> tuple[Entry, ...]:
-        """Return the newest entries of a branch, oldest first, without remarks."""
-        return await self._store.newest(self.scope, self.id, limit=limit, head=head)
+    `entry` finds one entry, `newest` the newest of a branch, `message_entries` its messages with their entries;
+    `branch` walks through one from its beginning, `backwards` from its end, `written` as a writer shows it; `count`
+    counts its messages, `state` is what was gathered, `log` a page of all branches and remarks.
+    """
 
-    async def count(self, *, head: int | None = None) -> int:
-        """Return how many messages a branch holds."""
-        return await self._store.count(self.scope, self.id, head=head)
+    def __init__(self, deps: EngineDeps, scope: Scope, id: str) -> None:
+        store = deps.store
+        self.entry = partial(store.entry, scope, id)
+        self.newest = partial(store.newest, scope, id)
+        self.count = partial(store.count, scope, id)
+        self.state = partial(store.state, scope, id)
+        self.log = partial(store.log, scope, id)
+        self.message_entries = partial(newest_messages, store, scope, id)
+        self.branch = partial(walk, store, scope, id)
+        self.backwards = partial(backwards, store, scope, id)
+        self.written = partial(branch_text, store, deps.attachments, scope, id)
+        self._spool_state = partial(store.outages.spool_state, scope, id)
+        self._read = partial(store.get, scope, id)
+        self._log_of = partial(log_of, store)
 
-    async def state(self, *, at: int | None = None) -> State:
-        """Return the state of the conversation at an entry (none: the head)."""
-        return await self._store.state(self.scope, self.id, at=at)
-
-    def branch(self, head: int | None = None) -> AsyncIterator[Entry]:
-        """Yield the whole branch (none: the current one) as it is now, oldest first, without remarks."""
-        return walk(self._store, self.scope, self.id, head=head)
-
-    def written(self, writer: BranchWriter, head: int | None = None) -> AsyncIterator[str]:
-        """Yield a branch (none: the current one) as a writer shows it, with the images that its messages show."""
-        return branch_text(self._store, self.scope, self.id, writer, self._runner.deps.attachments, head)
-
-    def backwards(self, head: int | None = None) -> AsyncGenerator[Entry, None]:
-        """Yield the same as `branch`, the newest first."""
-        return backwards(self._store, self.scope, self.id, head=head)
-
-    async def log(self, after: Cursor, *, limit: int = MAX_LIMIT) -> LogPage:
-        """Return a page of the log: entries of all branches and remarks."""
-        return await self._store.log(self.scope, self.id, after, limit=limit)
+    @property
+    def is_spooled(self) -> bool:
+        """Whether some of it is in this instance's spool and not yet in the database."""
+        return self._spool_state().is_spooled
 
     async def entries(self, of: Conversation | None = None) -> AsyncIterator[Entry]:
         """Yield the whole log as it was when the conversation was read (none: as it is now), with nothing left out."""
-        async for entry in log_of(self._store, of or await self.read()):
+        async for entry in self._log_of(of or await self._read()):
             yield entry
 
 

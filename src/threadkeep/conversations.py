@@ -37,12 +37,11 @@ from threadkeep.jobs import (
 from threadkeep.llm.base import Model, ModelOptions
 from threadkeep.llm.choice import Choice
 from threadkeep.retention.rules import Retention
-from threadkeep.store.attachments import Attachments, FileLimits
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
 from threadkeep.store.paging import check_limit, list_first_ones_first
 from threadkeep.store.shares import find_share
-from threadkeep.store.unreached import UnreachedTenants
-from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order, Outage
+from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order
 from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.tools.mcp import McpServers
 from threadkeep.tools.registry import Registry
@@ -63,8 +62,11 @@ MCP_PATIENCE = 10.0
 class Conversations:
     """Keeps conversations and answers in them. Close it, or use it in `async with`.
 
-    `assistants` are those that answer, by name; `model_choice` is the default model and why it was chosen; `mcp` are
-    the MCP servers whose tools they use; `admin` is what administrators and operators do.
+    `assistants` are those that answer, by name, and `assistant_of` tells who does in a conversation; `model_choice` is
+    the default model and why it was chosen; `mcp` are the MCP servers whose tools they use; `admin` is what
+    administrators and operators do. `admission` knows how many turns run here, and whether no more are begun;
+    `attachments` are the files of messages, none where the store keeps none. `outages` and `unreached` tell of a
+    database that is away, whole or in part.
     """
 
     def __init__(
@@ -81,6 +83,10 @@ class Conversations:
         self.assistants = assistants
         self.model_choice = model_choice
         self.mcp = mcp
+        self.assistant_of = self._deps.assistant_of
+        self.admission = self._deps.admission
+        self.attachments = self._deps.attachments
+        self.outages, self.unreached = self._store.outages, self._store.unreached
         erase = [assistant.erase for assistant in assistants.values() if assistant.erase is not None]
         self.admin = Administration(runner, retention or Retention(), erase)
         self._store.note_read = self.admin.retention.note_read
@@ -192,14 +198,9 @@ class Conversations:
     @property
     def files(self) -> Attachments:
         """The files that messages may refer to."""
-        if self._deps.attachments is None:
+        if self.attachments is None:
             raise InvalidValue("This store keeps no files.")
-        return self._deps.attachments
-
-    @property
-    def file_limits(self) -> FileLimits | None:
-        """How large files may be; None if the store keeps no files."""
-        return None if self._deps.attachments is None else self._deps.attachments.limits
+        return self.attachments
 
     @checked
     async def attach(self, file: Attachable, *, scope: Scope = LOCAL) -> Attachment:
@@ -212,10 +213,6 @@ class Conversations:
         """Raise InvalidValue if there is no assistant of this name; where nobody answers, any may answer later."""
         if name is not None and self.assistants and name not in self.assistants:
             raise InvalidValue(f"There is no assistant named {name}.")
-
-    def assistant_of(self, conversation: Conversation) -> Assistant:
-        """Return the assistant of a conversation; InvalidValue if there is none of its name."""
-        return self._deps.assistant_of(conversation)
 
     def tools_of(self, assistant: Assistant) -> Registry:
         """Return the tools that an assistant has now, those of MCP servers included."""
@@ -240,31 +237,6 @@ class Conversations:
         return Conversations(runner, self.assistants, self.model_choice, self.mcp)
 
     # The life of the whole
-
-    @property
-    def running_turns(self) -> int:
-        """How many conversations have a turn that runs here."""
-        return self._deps.admission.running
-
-    @property
-    def is_stopping(self) -> bool:
-        """Whether no more turns are begun."""
-        return self._deps.admission.is_closed
-
-    @property
-    def outage(self) -> Outage | None:
-        """The present outage of the database; None if it works."""
-        return self._store.outages.outage()
-
-    @property
-    def damage(self) -> str | None:
-        """What was found to be wrong with the spool."""
-        return self._store.outages.damage()
-
-    @property
-    def unreached(self) -> UnreachedTenants | None:
-        """The tenants whose background work fails because a part of the database is away; None if there are none."""
-        return self._store.unreached.state
 
     async def ping(self) -> None:
         """Return if the store can be read and written, else raise the error that a write would."""

@@ -65,7 +65,7 @@ async def _rows(arguments: argparse.Namespace) -> list[ListedRow]:
 
 
 async def _usage(conversation: ConversationHandle) -> Usage:
-    bodies = (entry.body async for entry in conversation.entries())
+    bodies = (entry.body async for entry in conversation.reading.entries())
     return Usage.total([body.usage async for body in bodies if isinstance(body, Message) and body.usage])
 
 

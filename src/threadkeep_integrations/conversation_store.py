@@ -152,7 +152,7 @@ class ConversationStore:
             raise StoreUnavailable("The store is closed, or was opened before this process was forked.") from None
 
     def _newest(self, conversation: str, limit: int | None) -> Sequence[tuple[Entry, Message]]:
-        return self._run(self._at(conversation).message_entries(limit=limit))
+        return self._run(self._at(conversation).reading.message_entries(limit=limit))
 
     async def _list(self, limit: int | None) -> Sequence[Conversation]:
         page = await self._conversations.list(scope=self._scope, limit=_PAGE if limit is None else check_limit(limit))

@@ -67,7 +67,7 @@ def _branch(session: Session, _follower: Follower, argument: str) -> None:
 async def _described(session: Session, branch: Branch) -> str:
     """Return the newest question of a branch and what was last said to it, in one line."""
     said: list[str] = []
-    async for entry in session.conversation.backwards(branch.head):
+    async for entry in session.conversation.reading.backwards(head=branch.head):
         if isinstance(entry.body, Message) and entry.body.content:
             if entry.body.role is Role.USER:
                 return " → ".join(map(_short, [entry.body.content, *said[:1]]))
@@ -91,7 +91,7 @@ def _edit(session: Session, follower: Follower, argument: str) -> None:
 
 
 async def _last_question(session: Session) -> tuple[Entry, Message]:
-    async for entry in session.conversation.backwards():
+    async for entry in session.conversation.reading.backwards():
         if isinstance(entry.body, Message) and entry.body.role is Role.USER:
             return entry, entry.body
     raise NotFound("There is no message of yours to edit.")
@@ -133,7 +133,7 @@ def _export(session: Session, _follower: Follower, argument: str) -> None:
 
 
 async def _markdown(session: Session) -> str:
-    entries = [entry async for entry in session.conversation.branch()]
+    entries = [entry async for entry in session.conversation.reading.branch()]
     return to_markdown(await session.conversation.read(), entries)
 
 

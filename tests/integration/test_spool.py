@@ -565,7 +565,7 @@ async def test_an_instance_is_ready_when_a_spell_in_which_everything_could_only_
         own_server.execute("ALTER SYSTEM RESET default_transaction_read_only")
         own_server.execute("SELECT pg_reload_conf()")
         await until_status(server, "ok")
-        assert server.conversations.outage is None
+        assert server.conversations.outages.outage() is None
         shown = (await server.client.get(known)).json()["messages"]
         assert [message["content"] for message in shown if message["role"] == "user"] == ["one", "two"]
 

@@ -43,9 +43,9 @@ async def test_what_is_appended_is_answered_by_nobody_and_is_in_the_log() -> Non
         entries += await conversation.append(*rest, key="once")
         assert await conversation.append(*rest, key="once") == entries[1:]
         assert await conversation.messages(limit=None) == history
-        assert [entry async for entry in conversation.entries()] == list(entries)
-        assert [entry async for entry in conversation.entries(begun)] == list(entries[:1])
-        assert [entry async for entry in conversation.backwards()] == list(entries)[::-1]
+        assert [entry async for entry in conversation.reading.entries()] == list(entries)
+        assert [entry async for entry in conversation.reading.entries(begun)] == list(entries[:1])
+        assert [entry async for entry in conversation.reading.backwards()] == list(entries)[::-1]
         assert await conversation.turns() == ()
 
 

@@ -45,7 +45,7 @@ async def test_an_outcome_is_the_answer_its_place_the_calls_and_the_end() -> Non
         assert isinstance(ended.end, TurnEnded)
         assert ended.message is not None
         assert (ended.message.content, ended.end.state) == ("Done.", TurnState.COMPLETED)
-        assert (await conversation.entry(ended.seq or 0)).body == ended.message
+        assert (await conversation.reading.entry(ended.seq or 0)).body == ended.message
         assert await conversation.turn(turn.number).open_state() is None
 
 

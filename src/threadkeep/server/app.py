@@ -135,7 +135,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     _watch_work(metrics, conversations, open_requests)
     if settings.spool_dir is not None:
         _watch_spool(metrics, conversations)
-        app.add_middleware(DegradedHeader, outage=lambda: conversations.outage)
+        app.add_middleware(DegradedHeader, outage=conversations.outages.outage)
     _surround(app, settings, open_requests, metrics)
     return app
 
@@ -155,17 +155,19 @@ def _add_routes(app: FastAPI, conversations: Conversations, settings: Settings) 
 
 def _watch_work(metrics: ServerMetrics, conversations: Conversations, open_requests: OpenRequests) -> None:
     watch = metrics.watch
-    watch("threadkeep_running_turns", "Conversations in which a turn runs.", lambda: conversations.running_turns)
+    watch("threadkeep_running_turns", "Conversations in which a turn runs.", lambda: conversations.admission.running)
     watch("threadkeep_open_streams", "Event streams that are open.", lambda: open_requests.streams)
     about = "Whether the tools of an MCP server can be called."
     watch("threadkeep_mcp_ready", about, conversations.mcp.ready, "server")
     about = "Tenants for whom background work fails, because a part of the database is away."
-    watch("threadkeep_unreached_tenants", about, lambda: getattr(conversations.unreached, "tenants", 0))
+    watch("threadkeep_unreached_tenants", about, lambda: getattr(conversations.unreached.state, "tenants", 0))
 
 
 def _watch_spool(metrics: ServerMetrics, conversations: Conversations) -> None:
     def watch(name: str, about: str, ask: Callable[[Outage], float]) -> None:
-        metrics.watch(f"threadkeep_{name}", about, lambda: ask(found) if (found := conversations.outage) else 0)
+        metrics.watch(
+            f"threadkeep_{name}", about, lambda: ask(found) if (found := conversations.outages.outage()) else 0
+        )
 
     watch("outage_seconds", "How long the database has been away or behind.", _seconds_since)
     watch("spooled_conversations", "Conversations with entries that only the spool has.", lambda it: it.conversations)

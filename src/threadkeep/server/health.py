@@ -69,7 +69,7 @@ def health_routes(conversations: Conversations, *, ready_in_outage: bool = True)
     @router.get("", response_model=Health, summary="The same as `/health/ready`")
     @router.get("/ready", response_model=Health, summary="Whether turns can be begun")
     async def ready() -> JSONResponse:
-        if conversations.is_stopping:
+        if conversations.admission.is_closed:
             return problem_of(Stopping())
         try:
             await asking.answer()
@@ -77,10 +77,10 @@ def health_routes(conversations: Conversations, *, ready_in_outage: bool = True)
             logger.warning("not ready: %s", error)
             # Strangers may ask: they are told the kind of error only, not what it says of files and machines.
             return problem(503, error.code, str(type(error)()))
-        outage = conversations.outage
+        outage = conversations.outages.outage()
         if outage is not None and outage.is_down and not ready_in_outage:
             return problem_of(StoreUnavailable(f"The database has been away since {moment_text(outage.since)}."))
-        return _healthy(outage, conversations.unreached, conversations.damage)
+        return _healthy(outage, conversations.unreached.state, conversations.outages.damage())
 
     return router
 

@@ -156,11 +156,12 @@ class ShownTurn(Shown):
     async def of(cls, conversation: ConversationHandle, turn: Turn) -> "ShownTurn":
         queued = None
         if turn.state is TurnState.QUEUED:
-            opening = (await conversation.entry(turn.number)).body
+            opening = (await conversation.reading.entry(turn.number)).body
             queued = opening.message if isinstance(opening, TurnChange) else None
         calls = [call.id for call in await conversation.waiting_calls(turn)]
         message = ShownContent.around(queued) if queued else None
-        return cls(id=turn.number, state=turn.state, message=message, calls=calls, spooled=conversation.is_spooled)
+        spooled = conversation.reading.is_spooled
+        return cls(id=turn.number, state=turn.state, message=message, calls=calls, spooled=spooled)
 
     @classmethod
     def after(cls, turn: int, change: TurnChange) -> "ShownTurn":
@@ -274,7 +275,7 @@ async def shown_tree(handle: ConversationHandle) -> ShownTree:
     shape = found.tree
 
     async def newest(head: int) -> tuple[Entry, ...]:
-        return await handle.newest(limit=LAST_WORDS, head=head)
+        return await handle.reading.newest(limit=LAST_WORDS, head=head)
 
     async def parting(fork: int) -> ShownParting:
         return ShownParting(entry=fork, branch=shape.older(fork), **_words(await newest(fork)))

@@ -114,10 +114,10 @@ async def export_archive(
 
 async def branch_text(
     store: Store,
+    files: Attachments | None,
     scope: Scope,
     conversation: str,
     writer: BranchWriter,
-    files: Attachments | None,
     head: int | None = None,
 ) -> AsyncIterator[str]:
     """Yield a branch (none: the current one) of a conversation as a writer shows it, message by message."""
@@ -143,7 +143,7 @@ async def export_branches(
     async for conversation in select(store, selection):
         if selection.conversation is None:
             archive.begin(f"{archive.members + 1:05}-{conversation.id}.{ending}")
-        async for text in branch_text(store, conversation.scope, conversation.id, writer(conversation), attachments):
+        async for text in branch_text(store, attachments, conversation.scope, conversation.id, writer(conversation)):
             if selection.conversation is not None:
                 yield text
             else:

@@ -175,7 +175,7 @@ async def _newest_turn(conversation: ConversationHandle) -> _Start:
     if turns:
         return _Start(Cursor(seq=turns[-1].number - 1), turns[-1].number)
     if now.head is not None:
-        turn = (await conversation.entry(now.head)).turn
+        turn = (await conversation.reading.entry(now.head)).turn
         if turn is not None:
             return _Start(Cursor(seq=turn - 1), turn)
     return _Start(Cursor(seq=now.entries))
@@ -187,7 +187,7 @@ async def _has_ended_before(conversation: ConversationHandle, cursor: Cursor) ->
         return False
     seq = cursor.seq
     while True:
-        page = await conversation.log(Cursor(seq=seq))
+        page = await conversation.reading.log(Cursor(seq=seq))
         changes = (entry.body for entry in page.entries if isinstance(entry.body, TurnChange))
         if any(change.state is not TurnState.QUEUED for change in changes):
             return False
@@ -208,7 +208,7 @@ async def _dialect_events(conversation: ConversationHandle, place: _Start) -> As
             end = event.what
             if isinstance(end, TurnEnded | TurnWaiting) and await conversation.turn(translator.turn).is_over(event):
                 if isinstance(end, TurnWaiting) or end.failure is None:
-                    count = await conversation.count()
+                    count = await conversation.reading.count()
                     done = {"session_id": conversation.id, "message_count": count, "status": status_of(end)}
                     yield DialectEvent("done", done, event.cursor)
                 return

@@ -96,7 +96,7 @@ class Sessions:
             session_id=conversation.id,
             created_at=conversation.created_at,
             last_accessed=conversation.updated_at,
-            message_count=1 + await handle.count(head=conversation.head),
+            message_count=1 + await handle.reading.count(head=conversation.head),
         )
 
     async def those_left(self, listed: Iterable[Conversation]) -> AsyncIterator[ShownSession]:
@@ -111,7 +111,7 @@ class Sessions:
         shown = (await self.shown(conversation)).model_dump_json().removesuffix("}")
         yield f'{shown},"messages":[{first.model_dump_json()}'
         handle = self._conversations.at(conversation.scope, conversation.id)
-        async for entry in handle.branch(conversation.head):
+        async for entry in handle.reading.branch(head=conversation.head):
             if isinstance(entry.body, Message):
                 yield f",{SessionMessage.of(entry.body).model_dump_json()}"
         yield "]}"

@@ -106,7 +106,7 @@ def about_routes(conversations: Conversations) -> APIRouter:
 
     @router.get("/me", summary="Who is asking")
     async def me(who: Who) -> Me:
-        limits = conversations.file_limits
+        limits = None if (files := conversations.attachments) is None else files.limits
         return Me(
             tenant=who.scope.tenant,
             user=who.scope.user,

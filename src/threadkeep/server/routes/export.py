@@ -61,10 +61,10 @@ def export_routes(conversations: Conversations) -> APIRouter:
         headers = file_headers(conversation, chosen)
         await conversations.admin.record(who.scope.tenant, EXPORTED, f"conversation:{id}", format=chosen.value)
         if chosen is DocumentFormat.JSON:
-            text = export_text(conversation, handle.entries(conversation), utc_now())
+            text = export_text(conversation, handle.reading.entries(conversation), utc_now())
             return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
         writer = MarkdownWriter(conversation) if chosen is DocumentFormat.MARKDOWN else HtmlWriter(conversation)
-        text = handle.written(writer, found.branch)
+        text = handle.reading.written(writer, found.branch)
         return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
 
     return router

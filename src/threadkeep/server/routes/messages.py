@@ -125,7 +125,7 @@ async def _answer(request: Request, conversation: ConversationHandle, turn: Turn
     headers = replay_headers(turn.replayed)
     if wants_stream(accept):
         return stream(turn.events(), conversation.id, headers=headers)
-    is_hasty, is_spooled = wants_no_wait(prefer), conversation.is_spooled
+    is_hasty, is_spooled = wants_no_wait(prefer), conversation.reading.is_spooled
     if is_hasty:
         headers["Preference-Applied"] = "respond-async"
     if is_hasty or is_spooled:
@@ -143,7 +143,8 @@ async def _answer(request: Request, conversation: ConversationHandle, turn: Turn
 
 async def _answered(conversation: ConversationHandle, number: int, outcome: TurnOutcome) -> Answered:
     end = outcome.end
-    turn = ShownTurn(id=number, state=TurnState.WAITING, detail=end.detail, spooled=conversation.is_spooled)
+    spooled = conversation.reading.is_spooled
+    turn = ShownTurn(id=number, state=TurnState.WAITING, detail=end.detail, spooled=spooled)
     if isinstance(end, TurnEnded):
         turn = turn.model_copy(update={"state": end.state, "failure": end.failure})
     else:

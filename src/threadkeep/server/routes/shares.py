@@ -118,7 +118,7 @@ def _public_route(conversations: Conversations) -> APIRouter:
             if "text/html" not in request.headers.get("accept", ""):
                 raise
             return HTMLResponse(notice("Nothing here", GONE), 404, HEADERS)
-        text = handle.written(HtmlWriter(handle.value.model_copy(update={"title": share.title})), share.head)
+        text = handle.reading.written(HtmlWriter(handle.value.model_copy(update={"title": share.title})), share.head)
         return StreamingResponse(text, media_type="text/html", headers=HEADERS)
 
     return router

@@ -115,7 +115,7 @@ async def test_the_state_of_the_graph_is_given_back_in_the_next_turn() -> None:
         chat = await conversations.create(title="Kept")
         for _ in range(3):
             await (await chat.send("And now?")).answer()
-        assert (await chat.state()).values == {"node": "speak", "route": "after 3", "seen": ["1", "2", "3"]}
+        assert (await chat.reading.state()).values == {"node": "speak", "route": "after 3", "seen": ["1", "2", "3"]}
     assert given == [
         {"seen": []},
         {"route": "after 1", "seen": ["1"]},
