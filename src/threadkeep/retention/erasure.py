@@ -89,13 +89,15 @@ class Erasure:
         begun_at = await self._record(scope.tenant, BEGUN, person, **had)
         # The keys first, so that nothing more can be stored.
         keys = await self._store.keyring.forget(scope)
+        # While conversations tell whose it is: a process that dies behind their deletion leaves nobody's name.
+        saved = await self._erase_saved(scope)
         while page := (await self._store.list(scope, limit=100)).items:
             for conversation in page:
                 with suppress(ConversationNotFound):
                     await self._stop(scope, conversation.id)
                     await delete_unless_held(self._store, scope, conversation.id)
         files = await self._files.erase(scope) if self._files else 0
-        saved = sum([await asyncio.to_thread(eraser, scope) for eraser in self._erasers])
+        saved += await self._erase_saved(scope)  # what turns saved until they were stopped
         removed = await self._store.purge(timedelta(0), owner=scope)
         done = Counter(conversations=removed, files=files, keys=keys, saved=saved) | (earlier or Counter())
         counts = {name: done[name] for name in ("conversations", "files", "keys", "saved")}
@@ -104,6 +106,9 @@ class Erasure:
         about = {"tenant": scope.tenant, "person": known, "begun_at": begun_at, "completed_at": completed_at}
         receipt = Receipt.model_validate({**about, **counts})
         return receipt.signed(key or await self._store.keyring.secret())
+
+    async def _erase_saved(self, scope: Scope) -> int:
+        return sum([await asyncio.to_thread(eraser, scope) for eraser in self._erasers])
 
     async def _record(self, tenant: str, action: str, person: str, **details: int) -> datetime:
         act = act_now(self._clock, action, person, **details)

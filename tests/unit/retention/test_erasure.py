@@ -53,8 +53,10 @@ def _files(store: Store, clock: FakeClock) -> Attachments:
     return Attachments(store.files, clock)
 
 
-def _erasure(store: Store, clock: FakeClock) -> Erasure:
-    return Erasure(store, _files(store, clock), clock, _stop)
+def _erasure(store: Store, clock: FakeClock, saved: dict[Scope, int] | None = None) -> Erasure:
+    """Return an erasure, also of so many things that an assistant saved for people."""
+    skills = {} if saved is None else saved
+    return Erasure(store, _files(store, clock), clock, _stop, [lambda scope: skills.pop(scope, 0)])
 
 
 async def _acts(store: Store) -> list[str]:
@@ -101,14 +103,28 @@ async def test_erasing_twice_and_two_at_once_does_no_harm(store: Store, clock: F
 
 
 async def test_what_assistants_saved_elsewhere_goes_too_and_is_counted(store: Store, clock: FakeClock) -> None:
-    asked: list[Scope] = []
+    saved = {ADA: 3, BOB: 1}
+    receipt = await _erasure(store, clock, saved).erase(ADA)
+    assert (receipt.saved, saved) == (3, {BOB: 1})
 
-    def erase(scope: Scope) -> int:
-        asked.append(scope)
-        return 3
 
-    receipt = await Erasure(store, _files(store, clock), clock, _stop, [erase]).erase(ADA)
-    assert (receipt.saved, asked) == (3, [ADA])
+async def test_what_was_saved_goes_though_the_process_dies_when_no_conversation_tells_whose_it_was(
+    store: Store, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = {ADA: 3, BOB: 1}
+    await _files(store, clock).erase(ADA)
+
+    async def cut_off(*args: Any) -> Any:
+        raise StoreUnavailable
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Attachments, "erase", cut_off)
+        with pytest.raises(StoreUnavailable):
+            await _erasure(store, clock, saved).erase(ADA)
+    clock.advance(KEPT.total_seconds())
+    assert await _erasure(store, clock, saved).resume()
+    assert (await _acts(store))[-1] == COMPLETED
+    assert saved == {BOB: 1}
 
 
 async def test_nothing_of_a_person_goes_while_something_of_it_is_held(store: Store, clock: FakeClock) -> None:
@@ -129,6 +145,7 @@ async def test_an_erasure_that_was_cut_off_is_finished_by_the_next_process(
 ) -> None:
     verb, _, twice = step.partition(" ")
     left = 1 if twice else 0
+    saved = {ADA: 3, BOB: 1}
     where = {"forget": store.keyring, "record": store.audit, "drop": store.files}.get(verb, store)
     name = "append" if verb == "record" else verb
     real = getattr(where, name)
@@ -143,8 +160,8 @@ async def test_an_erasure_that_was_cut_off_is_finished_by_the_next_process(
     with monkeypatch.context() as patch:
         patch.setattr(where, name, cut_off)
         with pytest.raises(StoreUnavailable):
-            await _erasure(store, clock).erase(ADA)
-    erasure = _erasure(store, clock)
+            await _erasure(store, clock, saved).erase(ADA)
+    erasure = _erasure(store, clock, saved)
     if not await erasure.resume(KEPT):
         # Nobody is left whose pseudonym could be recognised: it ends when all that was deleted before is purged.
         assert await _acts(store) == [BEGUN]
@@ -158,6 +175,7 @@ async def test_an_erasure_that_was_cut_off_is_finished_by_the_next_process(
     assert (told.act.details["conversations"], told.act.details["files"]) in ((2, 2), (3, 2))
     assert (await store.purge(timedelta(0), owner=ADA)) == 0
     await _is_erased(store)
+    assert saved == {BOB: 1}
     await new(store, ADA, "I am back", name="back")
     await _erasure(store, clock).resume()
     assert (await store.get(ADA, "back")).entries == 1
