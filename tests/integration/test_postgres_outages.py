@@ -244,18 +244,32 @@ async def test_a_session_that_turns_read_only_is_dropped(
     await store.close()
 
 
-async def test_a_login_that_is_refused_is_an_outage(postgres_server: PostgresServer, postgres_database: Urls) -> None:
+@pytest.mark.parametrize(
+    ("refuse", "allow"),
+    [
+        ("ALTER ROLE {role} NOLOGIN", "ALTER ROLE {role} LOGIN"),
+        ("ALTER DATABASE {database} ALLOW_CONNECTIONS false", "ALTER DATABASE {database} ALLOW_CONNECTIONS true"),
+        ("REVOKE CONNECT ON DATABASE {database} FROM PUBLIC", "GRANT CONNECT ON DATABASE {database} TO PUBLIC"),
+        ("ALTER DATABASE {database} RENAME TO {database}_away", "ALTER DATABASE {database}_away RENAME TO {database}"),
+    ],
+    ids=["login", "database", "right", "name"],
+)
+async def test_a_login_that_is_refused_is_an_outage(
+    postgres_server: PostgresServer, postgres_database: Urls, refuse: str, allow: str
+) -> None:
     role, database = (urlsplit(postgres_database.server).username, urlsplit(postgres_database.server).path[1:])
     store = await open_store(postgres_database.server)
     name = await new(store, ADA, "hello")
-    postgres_server.execute(f"ALTER ROLE {role} NOLOGIN")
+    cut = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
+    # Nobody may rename a database while somebody is connected.
+    for statement in (cut, refuse.format(role=role, database=database), cut):
+        postgres_server.execute(statement)
     try:
-        postgres_server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")
         for attempt in (store.ping, lambda: say(store, name, "lost")):
             with pytest.raises(StoreUnavailable):
                 await attempt()
     finally:
-        postgres_server.execute(f"ALTER ROLE {role} LOGIN")
+        postgres_server.execute(allow.format(role=role, database=database))
     await say(store, name, "again")
     assert texts_of(await store.newest(ADA, name)) == ["hello", "again"]
     await store.close()

@@ -16,7 +16,7 @@ from typing import Any
 
 import asyncpg
 
-from threadkeep.errors import StoreBusy, StoreDenied, StoreError, StoreUnavailable
+from threadkeep.errors import StoreBusy, StoreError, StoreUnavailable
 from threadkeep.store.postgres.address import Address
 from threadkeep.store.postgres.faults import (
     FAULTS,
@@ -247,10 +247,8 @@ class Pool:
             if self._open and is_too_many(error.__cause__):
                 return None
             self._fail(str(error))
-            if isinstance(error, StoreDenied):
-                # It let us in when the store was opened: whoever refuses us now may let us in again.
-                raise StoreUnavailable(str(error)) from error.__cause__
-            raise
+            # It let us in when the store was opened: whoever refuses us now may let us in again.
+            raise StoreUnavailable(str(error)) from error.__cause__
         except BaseException:
             self._open -= 1
             self._wake()
