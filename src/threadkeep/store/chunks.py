@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from threadkeep.errors import InvalidValue
+from threadkeep.errors import InvalidValue, UploadMismatch
 from threadkeep.rings import FILE_PLACES, load
 from threadkeep.store import filesystem
 from threadkeep.store.file_tables import Chunks
@@ -33,9 +33,12 @@ class FolderChunks(Chunks):
             path = self._folder / tenant / blob / str(number)
             with translating_os_errors():
                 filesystem.make_folder(path.parent)
-                filesystem.write_file(draft := path.with_suffix(".new"), data)
-                os.replace(draft, path)
-                filesystem.sync_folder(path.parent)
+                try:
+                    filesystem.write_file(draft := path.with_suffix(".new"), data)
+                    os.replace(draft, path)
+                    filesystem.sync_folder(path.parent)
+                except FileNotFoundError:
+                    raise UploadMismatch("The upload was continued or given up by another request.") from None
 
         await asyncio.to_thread(write)
 

@@ -1,10 +1,12 @@
 """Bytes of files in a folder: written whole, read back, and what was in the database before is still found."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from threadkeep.errors import InvalidValue
+from threadkeep.errors import InvalidValue, UploadMismatch
+from threadkeep.store import filesystem
 from threadkeep.store.chunks import FolderChunks, open_chunks
 from threadkeep.testing.attachments import MemoryAttachments
 
@@ -31,6 +33,21 @@ async def test_what_is_removed_is_gone_and_may_be_removed_again(tmp_path: Path) 
         await chunks.remove("acme", "blob")
         assert await chunks.get("acme", "blob", 0) is None
     assert await chunks.get("acme", "other", 0) == b"kept"
+
+
+async def test_what_is_given_up_while_a_chunk_is_written_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunks = FolderChunks(tmp_path, MemoryAttachments()._tables)
+
+    def removed_meanwhile(path: Path, data: bytes) -> None:
+        shutil.rmtree(path.parent)
+        path.write_bytes(data)
+
+    monkeypatch.setattr(filesystem, "write_file", removed_meanwhile)
+    with pytest.raises(UploadMismatch):
+        await chunks.put("acme", "blob", 0, b"first")
+    assert await chunks.get("acme", "blob", 0) is None
 
 
 def test_a_folder_may_have_signs_that_urls_write_in_another_way(tmp_path: Path) -> None:
