@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from datetime import datetime
-from itertools import islice
+from itertools import accumulate, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -21,8 +21,9 @@ from threadkeep.text.query import Query, Subject, Terms
 from threadkeep.text.search import CANDIDATES, Match, rank
 
 MOST_WALKED = 500
-WALKED_CHARACTERS = 1024 * 1024
-"""Pages of a walk grow up to so many entries, and up to so many characters if the next entries are like the last."""
+MOST_HELD = 256 * 1024
+"""Pages of a walk grow up to so many entries, and hold up to so many characters behind their first entry: who reads an
+export or a stream slowly has a page held for as long."""
 LOOKED_AT = 2000
 """How many conversations, the last active first, a filtered list reads for one page."""
 AMONG_FIRST, THE_OTHERS = "first.", "others"
@@ -232,17 +233,23 @@ async def walk(store: Store, scope: Scope, conversation: str, *, head: int | Non
         head = (await store.get(scope, conversation)).head
     seq, limit = ROOT, WALKED
     while head is not None and seq != head:
-        page = await store.after(scope, conversation, seq, limit=limit, head=head)
+        page = held(await store.after(scope, conversation, seq, limit=limit, head=head))
         for entry in page:
             yield entry
         seq = page[-1].seq if page else head
         limit = next_limit(limit, page)
 
 
+def held(page: Sequence[Entry]) -> Sequence[Entry]:
+    """Return a page without the entries behind `MOST_HELD` characters; the first one is always there."""
+    sizes = accumulate(map(characters, page))
+    return page[: max(1, sum(size <= MOST_HELD for size in sizes))]
+
+
 def next_limit(limit: int, page: Sequence[Entry]) -> int:
     """Return how many entries to read after a page: more while they are small, few where they are large."""
-    fitting = len(page) * WALKED_CHARACTERS // (1 + sum(map(characters, page)))
-    return max(WALKED, min(5 * limit, fitting, MOST_WALKED))
+    fitting = len(page) * MOST_HELD // max(1, sum(map(characters, page)))
+    return max(1, min(5 * limit, fitting, MOST_WALKED))
 
 
 async def backwards(

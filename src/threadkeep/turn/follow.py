@@ -18,7 +18,8 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import InvalidCursor
-from threadkeep.store.base import WALKED, Store, characters
+from threadkeep.store.base import WALKED, Store
+from threadkeep.store.paging import held, next_limit
 from threadkeep.store.values import Draft, LogPage
 from threadkeep.turn.local_bus import LOOK, UNLOGGED, LocalBus, Nudge, topic_of
 
@@ -27,8 +28,6 @@ LOOK_EVERY = 1.0
 LOOK_EVERY_BRIDGED = 5.0
 """The same where other processes send nudges: then it only makes up for a lost one."""
 PAGE = WALKED
-MOST_HELD = 256 * 1024
-"""How many characters of messages are read ahead for a reader; one who reads slowly has them held."""
 MOVED = "Others went on with this conversation during an outage: read it again."
 
 
@@ -98,9 +97,11 @@ async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Curso
         # A cursor inside an entry: the entry itself is read once more.
         back = 1 if cursor.index else 0
         page = await store.log(scope, conversation, cursor.model_copy(update={"seq": cursor.seq - back}), limit=limit)
-        shorter = _shortened(page)
-        is_last, page = len(shorter.entries) < limit and shorter is page, shorter
-        limit = min(PAGE, 2 * len(page.entries)) or PAGE
+        entries = held(page.entries)
+        is_whole = len(entries) == len(page.entries)
+        is_last = is_whole and len(entries) < limit
+        page = page if is_whole else LogPage(entries=tuple(entries))
+        limit = min(PAGE, next_limit(limit, entries))
         is_spooled = store.outages.spool_state(scope, conversation).is_spooled
         marks = {entry.seq: mark_of(entry.created_at) for entry in page.entries} if is_spooled else {}
         for event in events_of(page, cursor):
@@ -110,16 +111,6 @@ async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Curso
         if is_last:
             return
         cursor = cursor.model_copy(update={"seq": page.entries[-1].seq, "index": 0})
-
-
-def _shortened(page: LogPage) -> LogPage:
-    """Return a page without the entries behind `MOST_HELD` characters; the first one is always there."""
-    held = 0
-    for number, entry in enumerate(page.entries):
-        held += characters(entry)
-        if held > MOST_HELD and number:
-            return LogPage(entries=page.entries[:number])
-    return page
 
 
 def _marked(event: Event, before: Cursor, marks: Mapping[int, int] = {}) -> Event:

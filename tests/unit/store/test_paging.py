@@ -14,7 +14,7 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.errors import InvalidLimit
 from threadkeep.runtime import open_store
 from threadkeep.store.base import WALKED, Store
-from threadkeep.store.paging import WALKED_CHARACTERS, backwards, newest_messages, walk
+from threadkeep.store.paging import MOST_HELD, backwards, held, newest_messages, walk
 from threadkeep.store.sqlite import index
 from threadkeep.store.values import Append, ListFilter
 from threadkeep.testing.samples import ADA, new, say
@@ -113,6 +113,17 @@ async def test_the_pages_of_a_walk_grow_while_entries_are_small(store: Store, pa
 
 async def test_the_pages_of_a_walk_stay_small_where_entries_are_large(store: Store, pages: list[int]) -> None:
     name = await new(store)
-    await say(store, name, *["x" * (WALKED_CHARACTERS // 30)] * 100)
+    await say(store, name, *["x" * (MOST_HELD // 30)] * 100)
     assert len([entry async for entry in walk(store, ADA, name)]) == 100
     assert pages == [20, 30, 30, 30]
+
+
+async def test_a_walk_holds_little_of_messages_that_are_large_and_leaves_nothing_out(
+    store: Store, pages: list[int]
+) -> None:
+    name = await new(store)
+    await say(store, name, *["x" * MOST_HELD] * 5, *["y" * (MOST_HELD // 2)] * 4, *["z"] * 9)
+    found = [entry async for entry in walk(store, ADA, name)]
+    assert [entry.seq for entry in found] == list(range(1, 19))
+    assert pages == [20, 1, 1, 1, 1, 1, 2, 2, 3, 15]
+    assert [len(held(found[at:])) for at in (0, 5, 7, 8)] == [1, 2, 2, 10]
