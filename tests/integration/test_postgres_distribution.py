@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.postgres_server import PostgresServer, Urls
-from threadkeep.store.postgres.pool import _function_call
+from threadkeep.store.postgres.pool import _sql, statements
 
 TABLE = r"\b(FROM|JOIN|USING|UPDATE|INTO)\s+threadkeep\.(\w+)\b(?!\()(?:\s+(?!WHERE\b|SET\b|VALUES\b|SELECT\b)(\w+))?"
 WRITES = r"\b(INSERT INTO|UPDATE|DELETE FROM)\s+threadkeep\."
 Functions = dict[str, tuple[str, str]]
 SPANNING = "tenants"
-"""The one function that looks at the tables of all tenants: which of them have work for a background job."""
+"""The one statement that looks at the tables of all tenants: which of them have work for a background job."""
 
 
 @pytest.fixture
@@ -61,14 +61,14 @@ def test_every_table_of_a_statement_has_its_tenant_named(functions: Functions, d
             rf"\b{alias}\.tenant = | = {alias}\.tenant\b" if verb != "INTO" else r"\bp_tenant\b", statement
         )
     }
-    assert unnamed == {(SPANNING, table) for table in ("turn", "behind", "removal")}
+    assert unnamed == set()
 
 
 def test_every_statement_names_the_tenant_that_its_function_is_called_for(
     functions: Functions, distributed: set[str]
 ) -> None:
     unnamed = {name for name, text, _ in _statements(functions, distributed) if not re.search(r"\bp_tenant\b", text)}
-    assert unnamed == {SPANNING}
+    assert unnamed == set()
 
 
 def test_a_function_over_distributed_tables_has_its_tenant_first_so_that_it_can_be_sent_there(
@@ -82,7 +82,7 @@ def test_a_function_over_distributed_tables_has_its_tenant_first_so_that_it_can_
         )
     )
     used = {name for name, *_ in _statements(functions, distributed)}
-    assert {name for name in used if first.get(name) != "p_tenant"} == {SPANNING}
+    assert {name for name in used if first.get(name) != "p_tenant"} == set()
 
 
 def test_nothing_is_inserted_from_a_query(functions: Functions, distributed: set[str]) -> None:
@@ -113,7 +113,45 @@ def test_a_statement_that_writes_calls_no_function_of_ours(functions: Functions,
 
 def test_a_function_is_called_with_nothing_but_values() -> None:
     """With an expression among them a call is not sent to the machine of its tenant."""
-    assert _function_call("expired", 3) == "SELECT * FROM threadkeep.expired($1, $2, $3)"
+    assert _sql("newest", 3) == "SELECT * FROM threadkeep.newest($1, $2, $3)"
+
+
+def test_a_statement_names_the_tenant_of_every_table_and_tells_row_level_security_first(
+    postgres_server: PostgresServer, postgres_database: Urls, distributed: set[str]
+) -> None:
+    guarded = {
+        name
+        for (name,) in postgres_server.fetch(
+            "SELECT tablename::text FROM pg_policies WHERE schemaname = 'threadkeep'",
+            postgres_server.as_admin(postgres_database),
+        )
+    }
+    asked = {verb: re.sub(r"--[^\n]*", "", text) for verb, text in statements().items() if verb != SPANNING}
+    used = {
+        (verb, table, alias or table)
+        for verb, text in asked.items()
+        for _, table, alias in re.findall(TABLE, text)
+        if table in distributed
+    }
+    unnamed = {
+        (verb, table)
+        for verb, table, alias in used
+        if not re.search(rf"\b{alias}\.tenant = (\$1\b|\w+\.tenant\b)", asked[verb])
+    }
+    assert unnamed == {(verb, "audit_pending") for verb in ("add_api_key", "revoke_api_key", "add_login", "end_login")}
+    assert [verb for verb, table, _ in used if table in guarded and "threadkeep.works_for($" not in asked[verb]] == []
+    assert len(used) > 30
+
+
+def test_a_statement_that_writes_to_a_distributed_table_needs_no_row_level_security(distributed: set[str]) -> None:
+    """Its condition would be answered on the machine that plans it, and not where the tenant is."""
+    writes = {
+        (verb, table)
+        for verb, text in statements().items()
+        for _, table in re.findall(r"\b(INSERT INTO|UPDATE|DELETE FROM)\s+threadkeep\.(\w+)", text)
+        if table in distributed - {"audit_pending"}
+    }
+    assert writes == {("forget_removals", "removal")}
 
 
 def test_the_planner_derives_nothing_from_a_policy(

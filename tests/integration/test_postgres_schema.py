@@ -120,8 +120,8 @@ async def test_functions_are_made_anew_when_they_have_changed(
     postgres_server: PostgresServer, postgres_database: Urls
 ) -> None:
     admin = postgres_server.as_admin(postgres_database)
-    postgres_server.execute("DROP FUNCTION threadkeep.ping; UPDATE threadkeep.definition SET digest = 'older'", admin)
+    postgres_server.execute("DROP FUNCTION threadkeep.newest; UPDATE threadkeep.definition SET digest = 'older'", admin)
     assert await migrate(postgres_database.owner) == []
     store = await open_store(postgres_database.server)
-    await store.ping()
+    assert await store.newest(ADA, await new(store, ADA, "hello"))
     await store.close()

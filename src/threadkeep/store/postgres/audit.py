@@ -25,10 +25,10 @@ class PostgresAudit(AuditLog):
         return await self._stored(key, wanted, limit)
 
     async def _stored(self, key: int, wanted: Wanted, limit: int) -> list[AuditRow]:
-        since, until = (moment and at_text(moment) for moment in (wanted.since, wanted.until))
-        above, below = (None, wanted.after) if wanted.newest_first else (wanted.after, None)
+        times = (moment and at_text(moment) for moment in (wanted.since, wanted.until))
         who = (wanted.actor, list(wanted.actions) or None, wanted.object)
-        found = await self._pool.call("acts", key, *who, since, until, above, below, wanted.newest_first, limit)
+        verb, after = ("newest_acts", wanted.after) if wanted.newest_first else ("acts", wanted.after or 0)
+        found = await self._pool.call(verb, key, *who, *times, after, limit)
         return [AuditRow(*tuple(row)[1:]) for row in found]
 
     async def _chain(self, tenant: str, key: int, pending: list[tuple[int, AuditRow]]) -> None:

@@ -128,20 +128,22 @@ class Database:
         """Return the key of a tenant, which never changes; 0, which is nobody's, if there is none and none is made."""
         key = self._tenants.get(name)
         if key is None:
-            key = (await self.pool.one("tenant_key", name, make))[0]
-            if key is None:
+            if make:
+                await self.pool.call("make_tenant", name)
+            found = await self.pool.call("tenant_key", name)
+            if not found:
                 return 0
             if len(self._tenants) >= REMEMBERED:
                 self._tenants.clear()
-            self._tenants[name] = key
+            key = self._tenants[name] = found[0]["key"]
         return key
 
     async def scope(self, scope: Scope) -> tuple[int, int] | None:
         """Return the keys of tenant and user, if they ever stored something. They never change."""
         known = self._scopes.get((scope.tenant, scope.user))
         if known is None and (tenant := await self.tenant(scope.tenant)):
-            owner = (await self.pool.one("find_person", tenant, scope.user))["owner"]
-            known = None if owner is None else self._remember(scope, tenant, owner)
+            found = await self.pool.call("find_person", tenant, scope.user)
+            known = self._remember(scope, tenant, found[0]["owner"]) if found else None
         return known
 
     async def whose(self, tenant: str, user: str | None) -> tuple[int, int | None]:
@@ -198,10 +200,14 @@ class Database:
 
     async def conversation(self, scope: Scope, conversation: str) -> Conversation:
         """Return a conversation as it is now."""
-        rows = await self.pool.call("get", *await self.place(scope, conversation))
+        return to_conversation(scope, (await self.here("get", scope, conversation))[0])
+
+    async def here(self, verb: str, scope: Scope, conversation: str, *arguments: Any) -> list[asyncpg.Record]:
+        """Ask for what is in a conversation; no row means that there is none."""
+        rows = await self.pool.call(verb, *await self.place(scope, conversation), *arguments)
         if not rows:
             raise ConversationNotFound
-        return to_conversation(scope, rows[0])
+        return rows
 
     async def ask(self, verb: str, *arguments: Any) -> asyncpg.Record:
         """Call a function that returns one row, and raise what it refuses."""

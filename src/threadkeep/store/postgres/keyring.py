@@ -9,23 +9,27 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, KeyNotFound
 from threadkeep.store.audit import Recorded
 from threadkeep.store.keyring import MOST_LOGINS, KeyRing
-from threadkeep.store.postgres.pool import Pool
+from threadkeep.store.postgres.database import Database
 
 
 class PostgresKeyRing(KeyRing):
     """The keys in one database."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._pool = database.pool
 
     async def secret(self) -> bytes:
-        return bytes((await self._pool.one("store_secret"))[0])
+        return bytes((await self._pool.one("store_secret"))["value"])
+
+    async def _act(self, act: Recorded | None) -> tuple[int | None, list[str] | None]:
+        """Return the key of the tenant that an act is about, and its columns."""
+        return (None, None) if act is None else (await self._db.tenant(act.tenant, make=True), act.row.columns)
 
     async def add(self, key: ApiKey, act: Recorded | None = None) -> None:
         owner = (key.scope.tenant, key.scope.user, str(key.role))
-        times = (key.created_at, key.expires_at)
-        row = await self._pool.one("add_api_key", key.id, key.digest, key.hint, *owner, *times, *_act(act))
-        if not row[0]:
+        known = (key.id, key.digest, key.hint, *owner, key.created_at, key.expires_at)
+        if not await self._pool.call("add_api_key", *known, *await self._act(act)):
             raise AlreadyExists("There is a key with this id already.")
 
     async def find(self, digest: bytes) -> ApiKey | None:
@@ -36,7 +40,7 @@ class PostgresKeyRing(KeyRing):
         return tuple(_key(row) for row in await self._pool.call("api_keys", tenant))
 
     async def revoke(self, id: str, at: datetime, act: Recorded | None = None) -> ApiKey:
-        rows = await self._pool.call("revoke_api_key", id, at, *_act(act))
+        rows = await self._pool.call("revoke_api_key", id, at, *await self._act(act))
         if not rows:
             raise KeyNotFound
         return _key(rows[0])
@@ -47,7 +51,7 @@ class PostgresKeyRing(KeyRing):
     async def add_login(self, login: Login, act: Recorded | None = None) -> None:
         times = (login.created_at, login.idle_until, login.ends_at)
         known = (login.id, login.digest, login.key.id, login.device)
-        await self._pool.call("add_login", *known, *times, MOST_LOGINS, *_act(act))
+        await self._pool.call("add_login", *known, *times, MOST_LOGINS, *await self._act(act))
 
     async def find_login(self, digest: bytes) -> Login | None:
         rows = await self._pool.call("find_login", digest)
@@ -57,15 +61,11 @@ class PostgresKeyRing(KeyRing):
         await self._pool.call("renew_login", digest, idle_until)
 
     async def end_login(self, id: str, act: Recorded | None = None) -> None:
-        if not await self._pool.call("end_login", id, *_act(act)):
+        if not await self._pool.call("end_login", id, *await self._act(act)):
             raise KeyNotFound("There is no such login.")
 
     async def logins(self, tenant: str | None = None, user: str | None = None) -> tuple[Login, ...]:
         return tuple(_login(row) for row in await self._pool.call("logins", tenant, user))
-
-
-def _act(act: Recorded | None) -> tuple[str | None, list[str] | None]:
-    return (None, None) if act is None else (act.tenant, act.row.columns)
 
 
 def _key(row: asyncpg.Record) -> ApiKey:
@@ -75,5 +75,5 @@ def _key(row: asyncpg.Record) -> ApiKey:
 
 
 def _login(row: asyncpg.Record) -> Login:
-    names = ("id", "digest", "device", "created_at", "idle_until", "ends_at")
-    return Login(key=_key(row["key"]), **{name: row["login"][name] for name in names})
+    known = {name: row[name] for name in ("device", "idle_until", "ends_at")}
+    return Login(key=_key(row), id=row["login"], digest=row["token"], created_at=row["begun_at"], **known)

@@ -8,9 +8,11 @@ not: the server has fallen silent, and whoever waits is told so.
 """
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Sequence
 from hashlib import sha256
+from importlib.resources import files
 from time import monotonic
 from typing import Any
 
@@ -65,7 +67,7 @@ class _Link:
         return rows
 
     async def _prepare(self, verb: str, arguments: int) -> Any:
-        sql = _function_call(verb, arguments)
+        sql = _sql(verb, arguments)
         if not self._is_prepared:
             # A statement without a name lives until the next one: a pooler needs to know nothing about it.
             return await self.connection.prepare(sql, name="")
@@ -83,21 +85,29 @@ class _Link:
             self.connection.terminate()
 
 
-_LISTED = "key, id, version, created_at, updated_at, facts, last, head"
-"""What a list shows of a conversation: not what may be large."""
+def statements() -> dict[str, str]:
+    """Return what is asked in one statement, by the verb in the comment above it."""
+    folder = files("threadkeep.store.postgres").joinpath("statements")
+    texts = [path.read_text(encoding="utf-8") for path in folder.iterdir()]
+    return {part[1]: part[2].strip() for text in texts for part in _STATEMENT.finditer(text)}
 
 
-def _function_call(verb: str, arguments: int) -> str:
+_STATEMENT = re.compile(r"^-- (\w+)\n(.*?)(?=^-- \w+\n|\Z)", re.MULTILINE | re.DOTALL)
+_STATEMENTS = statements()
+
+
+def _sql(verb: str, arguments: int) -> str:
+    """Return the statement of a verb, or the call of the function that does more than one."""
+    if verb in _STATEMENTS:
+        return _STATEMENTS[verb]
     # The verb is a name in our own code; what comes from outside goes in the arguments.
     places = ", ".join(f"${number}" for number in range(1, arguments + 1))
-    if verb == "commit":
-        # What returns nothing is called as an expression, which is cheaper than a table without rows.
-        return f"SELECT threadkeep.{verb}({places})"
-    return f"SELECT {_LISTED if verb == 'list' else '*'} FROM threadkeep.{verb}({places})"
+    # What returns nothing is called as an expression, which is cheaper than a table without rows.
+    return f"SELECT {'' if verb == 'commit' else '* FROM '}threadkeep.{verb}({places})"
 
 
 class Pool:
-    """Calls functions of the schema, each on a connection that nobody else uses meanwhile."""
+    """Asks the database, each time on a connection that nobody else uses meanwhile."""
 
     def __init__(self, url: str) -> None:
         self.address = Address(url)

@@ -183,27 +183,9 @@ CREATE INDEX removal_by_time ON threadkeep.removal (deleted_at);
 CREATE TABLE threadkeep.pulse (at timestamptz NOT NULL);
 INSERT INTO threadkeep.pulse VALUES (now());
 
--- A conversation as it is now: the end of its log is what its last entry tells.
-CREATE VIEW threadkeep.conversation_now WITH (security_invoker = true) AS
-SELECT c.key, c.tenant, c.owner, c.id, c.version, c.created_at, coalesce(e.created_at, c.created_at) AS updated_at,
-       c.is_first, c.facts, c.large, coalesce(e.seq, 0) AS last, coalesce(e.head, e.seq, 0) AS head,
-       coalesce(e.newest, e.seq, 0) AS newest, coalesce(e.total, c.bytes) AS total, coalesce(e.messages, 0) AS messages
-FROM threadkeep.conversation c
-LEFT JOIN LATERAL (
-    SELECT * FROM threadkeep.entry e
-    WHERE e.tenant = c.tenant AND e.conversation = c.key ORDER BY e.seq DESC LIMIT 1
-) e ON true
-WHERE c.id IS NOT NULL;
-
 -- What becomes of a conversation as a whole; `title_words` is null where the title stays.
 CREATE TYPE threadkeep.change AS (
     conversation bigint, version integer, is_first boolean, facts jsonb, large jsonb, title_words text[]
-);
-
--- Which conversations a list shows: null lets everything through. Those that stand first or the others, what `facts` must hold
--- and which names not, what the metadata must hold, whether there are links, the words of a title, and beginnings of words.
-CREATE TYPE threadkeep.list_filter AS (
-    is_first boolean, present jsonb, absent text[], metadata jsonb, shared boolean, words text[], prefixes text[]
 );
 
 -- An entry as it is read, or why it is not.
@@ -368,7 +350,7 @@ END $$;
 
 GRANT USAGE ON SCHEMA threadkeep TO threadkeep_server;
 GRANT USAGE ON SEQUENCE threadkeep.person_key TO threadkeep_server;
-GRANT SELECT ON threadkeep.migration, threadkeep.conversation_now, threadkeep.secret TO threadkeep_server;
+GRANT SELECT ON threadkeep.migration, threadkeep.secret TO threadkeep_server;
 GRANT SELECT, UPDATE ON threadkeep.pulse TO threadkeep_server;
 GRANT SELECT, INSERT ON threadkeep.tenant, threadkeep.person TO threadkeep_server;
 GRANT UPDATE (name) ON threadkeep.person TO threadkeep_server;

@@ -139,21 +139,20 @@ class Searcher:
                 raise ConversationNotFound
             return Matches((), (), 0)
         only = None if asked.conversation is None else encode_id(asked.conversation)
-        titles = [query.title.required, [query.title.prefix] if query.title.prefix else []]
         where = ListFilter.model_construct(assistant=query.assistant, status=query.status)
-        filters = (to_filter(where, query.title), query.since, query.until)
+        times = (query.since, query.until)
         rows: Sequence[Any] = ()
         if query:
             kinds = (0, STATE - 1) if query.role is None else kinds_of(query.role)
             scanned = SCANNED if query.is_filtered else CANDIDATES
             bounds = (asked.bound, scanned, CANDIDATES)
+            filters = (to_filter(where, query.title), *times)
             rows = await self._find("search", *keys, only, to_tsquery(query), *kinds, *filters, *bounds)
         bound = rows[0]["bound"] if rows else asked.bound or 0
         if not asked.finds_titles:
             return Matches(self._translate(rows), (), bound)
-        own = [query.required, [query.prefix] if query.prefix else []]
-        both = [mine + theirs for mine, theirs in zip(own, titles, strict=True)]
-        found = await self._db.pool.call("search_titles", *keys, *both, *filters, SCANNED, MAX_LIMIT)
+        titled = to_filter(where, query, query.title)
+        found = await self._db.pool.call("search_titles", *keys, titled, *times, SCANNED, MAX_LIMIT)
         return Matches(self._translate(rows), [_subject(row["id"], row, row["created_at"]) for row in found], bound)
 
     async def _find(self, verb: str, tenant: int, owner: int, *arguments: Any) -> Sequence[Any]:
@@ -175,7 +174,8 @@ class Searcher:
         rows = await self._find("holding", *place, quoted, path[0].last + 1, RELATED)
         found = relate([row["seqs"] for row in rows], path, limit)
         lines = await self._db.pool.call("entries_at", *place, list(found)) if found else []
-        entries = {entry.seq: entry for entry in self._db.translator.entries(conversation, lines)}
+        there = (line for line in lines if line["seq"])
+        entries = {entry.seq: entry for entry in self._db.translator.entries(conversation, there)}
         return [Related(entries[seq], score) for seq, score in found.items() if seq in entries]
 
     def _translate(self, rows: Sequence[Any]) -> Iterator[Candidate]:
@@ -199,18 +199,20 @@ def _subject(id: bytes, row: Columns, created_at: datetime) -> Subject:
     return Subject(decode_id(id), facts["title"], facts["assistant"], facts["status"], created_at)
 
 
-def to_filter(where: ListFilter, title: Terms) -> tuple[Any, ...]:
-    """Return which conversations are looked for; null where everything is let through."""
+def to_filter(where: ListFilter, *titles: Terms) -> str | None:
+    """Return as JSON which conversations are looked for: see `is_listed`; null where everything is let through."""
     present, absent = where.documents()
-    metadata = {escape(key): escape(value) for key, value in where.metadata.items()}
-    return (
-        where.first,
-        dump_fields(present) if present else None,
-        absent or None,
-        json.dumps(metadata) if metadata else None,
-        where.shared,
-        *((title.required, [title.prefix] if title.prefix else []) if title else (None, None)),
-    )
+    wanted = {
+        "first": where.first,
+        "present": json.loads(dump_fields(present)),
+        "absent": absent,
+        "metadata": {escape(key): escape(value) for key, value in where.metadata.items()},
+        "shared": where.shared,
+        "words": [word for title in titles for word in title.required],
+        "prefixes": [title.prefix for title in titles if title.prefix],
+    }
+    asked = {name: value for name, value in wanted.items() if value not in (None, [], {})}
+    return json.dumps(asked) if asked else None
 
 
 def to_tsquery(query: Query) -> str:

@@ -17,7 +17,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Turn
-from threadkeep.errors import ConversationNotFound, StoreBusy, StoreUnavailable
+from threadkeep.errors import ConversationNotFound, EntryNotFound, StoreBusy, StoreUnavailable
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id, microseconds
@@ -59,8 +59,8 @@ class PostgresStore(RuledStore):
     def __init__(self, pool: Pool, clock: Clock, ids: IdSource, max_bytes: int, secret: bytes) -> None:
         super().__init__(clock, ids, max_bytes)
         self._pool = pool
-        self.keyring = PostgresKeyRing(pool)
         self._db = Database(pool, self.unreached)
+        self.keyring = PostgresKeyRing(self._db)
         self.audit = PostgresAudit(self._db, secret)
         self.files = PostgresFiles(self._db)
         self._log = Log(self._db, ids)
@@ -73,7 +73,7 @@ class PostgresStore(RuledStore):
         await check(url)
         pool = Pool(url)
         try:
-            return cls(pool, clock, ids, max_bytes, await PostgresKeyRing(pool).secret())
+            return cls(pool, clock, ids, max_bytes, bytes((await pool.one("store_secret"))["value"]))
         except BaseException:
             await pool.close()
             raise
@@ -147,7 +147,7 @@ class PostgresStore(RuledStore):
             found = [(scope, row) for row in await self._pool.call("list", *keys, *places, *where)]
         else:
             rows = await self._pool.call("list_tenant", keys[0], *places, *where)
-            found = [(Scope(tenant=asked.tenant, user=row["user_name"]), row["now"]) for row in rows]
+            found = [(Scope(tenant=asked.tenant, user=row["user_name"]), row) for row in rows]
         return Listing([(to_conversation(scope, row, is_listed=True), row["key"]) for scope, row in found], reached)
 
     async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
@@ -161,7 +161,7 @@ class PostgresStore(RuledStore):
         self._log.forget(place)
         act = self._act(scope, conversation, "restored").columns
         rooms = await self._log.rooms(scope, place[:2], self.caps, Load(1)) if within_caps else None
-        return to_conversation(scope, (await self._db.ask("restore", *place, act, rooms or None))["now"])
+        return to_conversation(scope, await self._db.ask("restore", *place, act, rooms or None))
 
     async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
         if owner is None:
@@ -178,7 +178,7 @@ class PostgresStore(RuledStore):
         except StoreBusy:
             # Somebody uses the table without a pause: the next purge tries again.
             return 0
-        return sum([int((await self._pool.one("forget_removals", *each))["removed"]) for each in emptied])
+        return sum([len(await self._pool.call("forget_removals", *each)) for each in emptied])
 
     async def _empty(self, tenant: int, kept_for: timedelta, owner: int | None) -> tuple[int, list[int]]:
         """Remove what a tenant, or one user, deleted that long ago; return what is to be written over, too."""
@@ -200,13 +200,13 @@ class PostgresStore(RuledStore):
         shown = entries(reversed(row["page"])) + entries(row["later"] or ())
         states = (entry.body for entry in entries(row["states"] or ()))
         return Snapshot(
-            conversation=to_conversation(scope, row["now"]),
+            conversation=to_conversation(scope, row),
             branch=row["branch"] or None,
             entries=shown if page.around else page_of(reversed(shown), page.messages),
             feedback=entries(row["feedback"] or ()),
             state=fold(body for body in states if isinstance(body, StateChange)),
             remarks=entries(row["remarks"] or ()),
-            tree=to_tree(row["now"]["head"], row["now"]["newest"], row["jumps"]),
+            tree=to_tree(row["head"], row["newest"], row["jumps"]),
             turns=tuple(to_turn(scope, conversation, turn) for turn in row["turns"]),
             draft=_draft(row["draft"][0], 0) if row["draft"] else None,
         )
@@ -214,12 +214,14 @@ class PostgresStore(RuledStore):
     # The log and its tree
 
     async def _tree(self, scope: Scope, conversation: str) -> Tree:
-        row = await self._db.ask("tree", *await self._db.place(scope, conversation))
+        row = (await self._db.here("tree", scope, conversation))[0]
         return to_tree(row["head"], row["newest"], row["jumps"])
 
     async def entry(self, scope: Scope, conversation: str, seq: int) -> Entry:
-        (entry,) = await self._entries("entry_at", scope, conversation, number(seq))
-        return entry
+        (line,) = await self._db.here("entries_at", scope, conversation, [number(seq)])
+        if line["seq"] is None:
+            raise EntryNotFound
+        return self._db.translator.entries(conversation, (line,))[0]
 
     async def newest(
         self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None, before: int | None = None
@@ -253,8 +255,7 @@ class PostgresStore(RuledStore):
         return LogPage(entries=self._db.translator.entries(conversation, lines), draft=draft)
 
     async def state(self, scope: Scope, conversation: str, *, at: int | None = None) -> State:
-        entries = await self._entries("state", scope, conversation, optional(at))
-        return fold(entry.body for entry in entries if isinstance(entry.body, StateChange))
+        return (await self.snapshot(scope, conversation, Page(head=at))).state
 
     async def summary(self, scope: Scope, conversation: str, *, head: int | None = None) -> Entry | None:
         entries = await self._entries("summary", scope, conversation, optional(head))
@@ -263,8 +264,8 @@ class PostgresStore(RuledStore):
     # Turns
 
     async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
-        place = await self._db.place(scope, conversation)
-        return tuple(to_turn(scope, conversation, row) for row in await self._db.lines("turns", *place))
+        rows = await self._db.here("turns", scope, conversation)
+        return tuple(to_turn(scope, conversation, row) for row in rows if row["number"])
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         check_limit(limit)

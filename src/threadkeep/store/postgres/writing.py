@@ -223,8 +223,9 @@ class Log:
         """Return the entries that a repeated key made."""
         if again is None:
             return ()
-        lines = await self._db.pool.call("entries_between", where.tenant, end.conversation, *again)
-        return self._db.translator.entries(end.id, lines)
+        first, last = again
+        lines = await self._db.lines("log", *where, first - 1, None, 0, last - first + 1)
+        return self._db.translator.entries(end.id, (line for line in lines if line["kind"] >= 0))
 
 
 Waiting = tuple[Commit, asyncio.Future[None]]

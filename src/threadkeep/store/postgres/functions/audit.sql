@@ -3,15 +3,8 @@
 -- Keep an act until it gets its place in the chain.
 CREATE FUNCTION threadkeep.add_act(p_tenant integer, p_act text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    PERFORM threadkeep.works_for(p_tenant);
     INSERT INTO threadkeep.audit_pending (tenant, act) VALUES (p_tenant, p_act);
-END $$;
-
-CREATE FUNCTION threadkeep.pending_acts(p_tenant integer, p_limit integer)
-RETURNS TABLE (key bigint, act text[]) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    RETURN QUERY SELECT p.key, p.act FROM threadkeep.audit_pending p WHERE p.tenant = p_tenant ORDER BY p.key LIMIT p_limit;
 END $$;
 
 -- Put rows at the end of the chain, in place of pending acts and of the rows up to `p_through`. If somebody else was faster, a
@@ -23,7 +16,7 @@ DECLARE
     added threadkeep.audit;
     done integer;
 BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    PERFORM threadkeep.works_for(p_tenant);
     FOREACH added IN ARRAY p_rows LOOP
         INSERT INTO threadkeep.audit VALUES (
             p_tenant, added.seq, added.at, added.actor, added.action, added.object, added.details, added.address,
@@ -38,17 +31,3 @@ BEGIN
     DELETE FROM threadkeep.audit a WHERE a.tenant = p_tenant AND a.seq <= p_through;
 END $$;
 
--- Return rows that fit all that is not null, upwards or downwards. Planned for what is asked, so that an index is used.
-CREATE FUNCTION threadkeep.acts(
-    p_tenant integer, p_actor text, p_actions text[], p_object text, p_since text, p_until text, p_above integer,
-    p_below integer, p_downwards boolean, p_limit integer
-) RETURNS SETOF threadkeep.audit LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    RETURN QUERY EXECUTE
-        'SELECT a.* FROM threadkeep.audit a WHERE a.tenant = $1 AND ($2 IS NULL OR a.actor = $2) '
-        'AND ($3 IS NULL OR a.action = ANY ($3)) AND ($4 IS NULL OR a.object = $4) AND ($5 IS NULL OR a.at >= $5) '
-        'AND ($6 IS NULL OR a.at < $6) AND ($7 IS NULL OR a.seq > $7) AND ($8 IS NULL OR a.seq < $8) ORDER BY a.seq '
-        || CASE WHEN p_downwards THEN 'DESC' ELSE 'ASC' END || ' LIMIT $9'
-    USING p_tenant, p_actor, p_actions, p_object, p_since, p_until, p_above, p_below, p_limit;
-END $$;

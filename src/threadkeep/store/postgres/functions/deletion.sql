@@ -7,14 +7,18 @@ CREATE FUNCTION threadkeep.hide(
 ) LANGUAGE plpgsql AS $$
 DECLARE hidden bigint; files text[]; now timestamptz := threadkeep.moment();
 BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    PERFORM threadkeep.works_for(p_tenant);
     IF p_last IS NOT NULL THEN
         -- Who appends holds a row of `behind`, and needs the conversation's to make one.
         SELECT c.key INTO hidden FROM threadkeep.conversation c
         WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner FOR UPDATE;
         PERFORM FROM threadkeep.behind b
         WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = hidden FOR UPDATE;
-        IF (SELECT c.last FROM threadkeep.conversation_now c WHERE c.tenant = p_tenant AND c.key = hidden) <> p_last THEN
+        IF EXISTS (
+            SELECT FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.key = hidden AND c.id IS NOT NULL
+        ) AND coalesce((
+            SELECT max(e.seq) FROM threadkeep.entry e WHERE e.tenant = p_tenant AND e.conversation = hidden
+        ), 0) <> p_last THEN
             refused := 'conversation_busy';
             RETURN;
         END IF;
@@ -41,13 +45,15 @@ END $$;
 -- Bring back the conversation that was hidden last under this id; `p_rooms` is as `check_rooms` wants it.
 CREATE FUNCTION threadkeep.restore(
     p_tenant integer, p_owner integer, p_id bytea, p_act text[], p_rooms bigint[], OUT refused text,
-    OUT now threadkeep.conversation_now
+    OUT id bytea, OUT version integer, OUT created_at timestamptz, OUT updated_at timestamptz, OUT facts jsonb, OUT large jsonb,
+    OUT last integer, OUT head integer
 ) LANGUAGE plpgsql AS $$
 DECLARE restored bigint; files text[]; moment timestamptz := threadkeep.moment();
 BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    PERFORM threadkeep.works_for(p_tenant);
     SELECT c.key INTO restored FROM threadkeep.conversation c
-    WHERE c.tenant = p_tenant AND c.deleted_id = p_id AND c.owner = p_owner ORDER BY c.key DESC LIMIT 1;
+    JOIN threadkeep.removal r ON r.tenant = p_tenant AND r.conversation = c.key
+    WHERE c.tenant = p_tenant AND c.deleted_id = p_id AND c.owner = p_owner ORDER BY r.deleted_at DESC, c.key DESC LIMIT 1;
     IF NOT FOUND THEN
         refused := 'conversation_not_found';
         RETURN;
@@ -66,9 +72,11 @@ BEGIN
     WHERE u.tenant = p_tenant AND u.conversation = restored;
     UPDATE threadkeep.file f SET touched_at = moment
     WHERE f.tenant = p_tenant AND f.id = ANY(files) AND f.touched_at = 'epoch';
-    SELECT * INTO now FROM threadkeep.conversation_now c WHERE c.tenant = p_tenant AND c.key = restored;
+    SELECT n.id, n.version, n.created_at, n.updated_at, n.facts, n.large, n.last, n.head
+    INTO id, version, created_at, updated_at, facts, large, last, head FROM threadkeep.now(p_tenant, ARRAY[restored]) n;
     IF EXISTS (
-        SELECT FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.key = restored AND c.indexed < now.last
+        SELECT FROM threadkeep.conversation c
+        WHERE c.tenant = p_tenant AND c.key = restored AND c.indexed < restore.last
     ) THEN
         INSERT INTO threadkeep.behind (tenant, owner, conversation) VALUES (p_tenant, p_owner, restored);
     END IF;
@@ -76,7 +84,6 @@ BEGIN
     PERFORM threadkeep.check_rooms(p_tenant, p_rooms);
 EXCEPTION WHEN SQLSTATE 'TK001' THEN
     refused := 'storage_full';
-    now := NULL;
 END $$;
 
 -- Return what of a tenant, or (unless null) of one user, is to be purged next: what was deleted so long ago. Nobody can restore it
@@ -85,7 +92,7 @@ CREATE FUNCTION threadkeep.next_removal(p_tenant integer, p_kept interval, p_own
 LANGUAGE plpgsql AS $$
 DECLARE before timestamptz := threadkeep.moment() - p_kept;
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     LOOP
         SELECT r.conversation INTO conversation FROM threadkeep.removal r
         WHERE r.tenant = p_tenant AND r.deleted_at <= before AND r.deleted_at > '-infinity' AND (p_owner IS NULL OR EXISTS (
@@ -110,7 +117,7 @@ DECLARE
     last integer;
     gone integer;
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     SELECT e.seq INTO last FROM threadkeep.entry e
     WHERE e.tenant = p_tenant AND e.conversation = p_conversation ORDER BY e.seq DESC LIMIT 1;
     DELETE FROM threadkeep.key k
@@ -131,22 +138,6 @@ BEGIN
         WHERE r.tenant = p_tenant AND r.conversation = p_conversation;
         PERFORM threadkeep.forget_person(p_tenant, gone);
     END IF;
-END $$;
-
--- Return a tenant's conversations of which nothing is left but what lies in the unused room of pages.
-CREATE FUNCTION threadkeep.emptied(p_tenant integer) RETURNS TABLE (conversation bigint) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN QUERY SELECT r.conversation FROM threadkeep.removal r
-    WHERE r.tenant = p_tenant AND r.deleted_at = '-infinity';
-END $$;
-
--- Forget removals that are complete; return how many nobody else has forgotten.
-CREATE FUNCTION threadkeep.forget_removals(p_tenant integer, p_conversations bigint[], OUT removed bigint)
-LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM threadkeep.removal r
-    WHERE r.tenant = p_tenant AND r.conversation = ANY (p_conversations) AND r.deleted_at = '-infinity';
-    GET DIAGNOSTICS removed = ROW_COUNT;
 END $$;
 
 -- Write a table with content anew, and its indexes, unless it is larger than `p_most` bytes: PostgreSQL overwrites no row

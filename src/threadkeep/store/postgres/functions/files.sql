@@ -27,7 +27,7 @@ CREATE FUNCTION threadkeep.file_begin(
     p_now timestamptz
 ) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     -- Nobody forgets the user's name meanwhile.
     PERFORM FROM threadkeep.person p WHERE p.tenant = p_tenant AND p.name = p_user FOR KEY SHARE;
     IF NOT FOUND THEN
@@ -37,14 +37,6 @@ BEGIN
     VALUES (p_tenant, p_owner, 0, p_now, p_chunk, p_id, p_name, p_media_type) ON CONFLICT DO NOTHING;
 END $$;
 
-CREATE FUNCTION threadkeep.file_upload(p_tenant integer, p_owner integer, p_id text)
-RETURNS TABLE (id text, name text, media_type text, size bigint, chunk integer) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
-    RETURN QUERY SELECT b.id, b.name, b.media_type, b.size, b.chunk FROM threadkeep.file_blob b
-    WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.id = p_id AND b.sha256 IS NULL;
-END $$;
-
 -- A call that is made again, because its answer was lost, finds the size that it made.
 CREATE FUNCTION threadkeep.file_grow(
     p_tenant integer, p_owner integer, p_id text, p_offset bigint, p_size bigint, p_now timestamptz, p_cap bigint,
@@ -52,7 +44,7 @@ CREATE FUNCTION threadkeep.file_grow(
 ) LANGUAGE plpgsql AS $$
 DECLARE before bigint;
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     SELECT b.size INTO before FROM threadkeep.file_blob b
     WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.id = p_id AND b.sha256 IS NULL
         AND b.size IN (p_offset, p_size) FOR UPDATE;
@@ -69,47 +61,6 @@ EXCEPTION WHEN SQLSTATE 'TK001' THEN
     refused := 'storage_full';
 END $$;
 
--- A file with what its blob tells; missing if all its conversations were deleted.
-CREATE FUNCTION threadkeep.file_find(p_tenant integer, p_owner integer, p_id text)
-RETURNS TABLE (
-    user_name text, id text, name text, media_type text, size bigint, sha256 text, blob text, chunk integer,
-    created_at timestamptz, touched_at timestamptz
-) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
-    RETURN QUERY
-    SELECT p.name, f.id, f.name, f.media_type, b.size, b.sha256, f.blob, b.chunk, f.created_at, f.touched_at
-    FROM threadkeep.file f
-    JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
-    JOIN threadkeep.person p ON p.tenant = f.tenant AND p.key = f.owner
-    WHERE f.tenant = p_tenant AND f.id = p_id AND f.owner = p_owner AND f.touched_at <> 'epoch';
-END $$;
-
--- Each of the two is in the order of an index.
-CREATE FUNCTION threadkeep.file_rows(p_tenant integer, p_owner integer, p_after text, p_limit integer)
-RETURNS TABLE (
-    user_name text, id text, name text, media_type text, size bigint, sha256 text, blob text, chunk integer,
-    created_at timestamptz, touched_at timestamptz
-) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
-    IF p_owner IS NULL THEN
-        RETURN QUERY
-        SELECT p.name, f.id, f.name, f.media_type, b.size, b.sha256, f.blob, b.chunk, f.created_at, f.touched_at
-        FROM threadkeep.file f
-        JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
-        JOIN threadkeep.person p ON p.tenant = f.tenant AND p.key = f.owner
-        WHERE f.tenant = p_tenant AND f.id > p_after ORDER BY f.id LIMIT p_limit;
-    ELSE
-        RETURN QUERY
-        SELECT p.name, f.id, f.name, f.media_type, b.size, b.sha256, f.blob, b.chunk, f.created_at, f.touched_at
-        FROM threadkeep.file f
-        JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
-        JOIN threadkeep.person p ON p.tenant = f.tenant AND p.key = f.owner
-        WHERE f.tenant = p_tenant AND f.owner = p_owner AND f.id > p_after ORDER BY f.id LIMIT p_limit;
-    END IF;
-END $$;
-
 -- Whoever drops the blob with this digest meanwhile is waited for.
 CREATE FUNCTION threadkeep.file_finish(
     p_tenant integer, p_owner integer, p_upload text, p_file text, p_name text, p_media_type text, p_sha256 text,
@@ -117,7 +68,7 @@ CREATE FUNCTION threadkeep.file_finish(
 ) LANGUAGE plpgsql AS $$
 DECLARE same text; uploaded bigint; unfinished record;
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     SELECT b.size INTO uploaded FROM threadkeep.file_blob b
     WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.id = p_upload AND b.sha256 IS NULL FOR UPDATE;
     is_there := FOUND;
@@ -152,7 +103,7 @@ CREATE FUNCTION threadkeep.file_drop_uploads(
 ) LANGUAGE plpgsql AS $$
 DECLARE upload record;
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     dropped := 0;
     FOR upload IN
         SELECT b.id, b.owner, b.size FROM threadkeep.file_blob b
@@ -169,18 +120,8 @@ END $$;
 CREATE FUNCTION threadkeep.file_touch(p_tenant integer, p_owner integer, p_id text, p_now timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     UPDATE threadkeep.file f SET touched_at = p_now WHERE f.tenant = p_tenant AND f.owner = p_owner AND f.id = p_id;
-END $$;
-
-CREATE FUNCTION threadkeep.file_unused(p_tenant integer, p_before timestamptz, p_limit integer)
-RETURNS TABLE (id text) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
-    RETURN QUERY SELECT f.id FROM threadkeep.file f
-    WHERE f.tenant = p_tenant AND f.touched_at < p_before AND NOT EXISTS (
-        SELECT FROM threadkeep.file_use u WHERE u.tenant = p_tenant AND u.file = f.id
-    ) LIMIT p_limit;
 END $$;
 
 -- Blobs are locked in one order before files are looked at: whoever adds a file to one has done so, or sees that it is gone.
@@ -188,7 +129,7 @@ CREATE FUNCTION threadkeep.file_drop(p_tenant integer, p_ids text[], p_before ti
 LANGUAGE plpgsql AS $$
 DECLARE blobs text[]; gone record;
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     SELECT array_agg(DISTINCT f.blob ORDER BY f.blob) INTO blobs
     FROM threadkeep.file f WHERE f.tenant = p_tenant AND f.id = ANY (p_ids);
     PERFORM FROM threadkeep.file_blob b WHERE b.tenant = p_tenant AND b.id = ANY (blobs) ORDER BY b.id FOR UPDATE;
@@ -214,18 +155,10 @@ BEGIN
     PERFORM threadkeep.file_count(p_tenant, 0, -removed, 0);
 END $$;
 
-CREATE FUNCTION threadkeep.file_dropped(p_tenant integer, p_limit integer)
-RETURNS TABLE (id text) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
-    RETURN QUERY SELECT b.id FROM threadkeep.file_blob b
-    WHERE b.tenant = p_tenant AND b.sha256 IS NULL AND b.owner IS NULL LIMIT p_limit;
-END $$;
-
 CREATE FUNCTION threadkeep.file_forget(p_tenant integer, p_blob text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE freed bigint;
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     DELETE FROM threadkeep.file_blob b
     WHERE b.tenant = p_tenant AND b.id = p_blob AND b.sha256 IS NULL AND b.owner IS NULL RETURNING b.size INTO freed;
     IF FOUND THEN
@@ -233,46 +166,18 @@ BEGIN
     END IF;
 END $$;
 
-CREATE FUNCTION threadkeep.file_usage(p_tenant integer, p_owner integer)
-RETURNS TABLE (files bigint, bytes bigint) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
-    RETURN QUERY SELECT t.files, t.bytes FROM threadkeep.file_total t
-    WHERE t.tenant = p_tenant AND t.owner = coalesce(p_owner, 0);
-END $$;
-
-CREATE FUNCTION threadkeep.file_used_bytes(p_tenant integer, p_owner integer, p_id bytea, OUT bytes bigint)
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
-    SELECT coalesce(sum(b.size), 0) INTO bytes
-    FROM threadkeep.file f JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
-    WHERE f.tenant = p_tenant AND (p_owner IS NULL OR f.owner = p_owner) AND EXISTS (
-        SELECT FROM threadkeep.file_use u JOIN threadkeep.conversation c ON c.tenant = u.tenant AND c.key = u.conversation
-        WHERE u.tenant = p_tenant AND u.file = f.id AND c.id IS NOT NULL AND (p_id IS NULL OR c.id = p_id)
-    );
-END $$;
-
 CREATE FUNCTION threadkeep.file_put(p_tenant integer, p_blob text, p_number integer, p_data bytea)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     INSERT INTO threadkeep.file_chunk (tenant, number, blob, data) VALUES (p_tenant, p_number, p_blob, p_data)
     ON CONFLICT (tenant, blob, number) DO UPDATE SET data = excluded.data;
-END $$;
-
-CREATE FUNCTION threadkeep.file_get(p_tenant integer, p_blob text, p_number integer)
-RETURNS TABLE (data bytea) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
-    RETURN QUERY SELECT c.data FROM threadkeep.file_chunk c
-    WHERE c.tenant = p_tenant AND c.blob = p_blob AND c.number = p_number;
 END $$;
 
 CREATE FUNCTION threadkeep.file_remove(p_tenant integer, p_blob text, p_limit integer, OUT removed bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     DELETE FROM threadkeep.file_chunk c WHERE c.tenant = p_tenant AND c.blob = p_blob AND c.number IN (
         SELECT n.number FROM threadkeep.file_chunk n WHERE n.tenant = p_tenant AND n.blob = p_blob LIMIT p_limit
     );

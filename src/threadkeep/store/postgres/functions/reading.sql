@@ -2,176 +2,120 @@
 -- own, with a code of errors.py in `refused`. What is compared with a column is put into a variable first: under row-level
 -- security `coalesce` and the like are no condition of an index.
 
--- The key of a conversation of this owner and its head; null if there is none.
+-- A conversation of this owner, and an entry of its branches: `p_at`, or else the head. Or why not.
 CREATE FUNCTION threadkeep.find(
-    p_tenant integer, p_owner integer, p_id bytea, OUT key bigint, OUT last integer, OUT head integer, OUT newest integer
+    p_tenant integer, p_owner integer, p_id bytea, p_at bigint,
+    OUT refused text, OUT key bigint, OUT last integer, OUT head integer, OUT newest integer, OUT at integer, OUT parent integer
 ) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    SELECT c.key, c.last, c.head, c.newest INTO key, last, head, newest FROM threadkeep.conversation_now c
+    PERFORM threadkeep.works_for(p_tenant);
+    SELECT c.key, coalesce(e.seq, 0), coalesce(e.head, e.seq, 0), coalesce(e.newest, e.seq, 0) INTO key, last, head, newest
+    FROM threadkeep.conversation c
+    LEFT JOIN LATERAL (
+        SELECT e.seq, e.head, e.newest FROM threadkeep.entry e
+        WHERE e.tenant = p_tenant AND e.conversation = c.key ORDER BY e.seq DESC LIMIT 1
+    ) e ON true
     WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner;
-END $$;
-
-CREATE FUNCTION threadkeep.get(p_tenant integer, p_owner integer, p_id bytea)
-RETURNS SETOF threadkeep.conversation_now LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    RETURN QUERY SELECT * FROM threadkeep.conversation_now c
-    WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner;
-END $$;
-
--- Whether metadata has these values; a text, a whole number or true and false are compared as text.
-CREATE FUNCTION threadkeep.has_metadata(p_metadata jsonb, p_wanted jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT NOT EXISTS (
-        SELECT FROM jsonb_each_text(p_wanted) w WHERE NOT coalesce(
-            p_metadata ->> w.key = w.value AND CASE jsonb_typeof(p_metadata -> w.key)
-                WHEN 'number' THEN w.value ~ '^-?[0-9]+$' ELSE jsonb_typeof(p_metadata -> w.key) IN ('string', 'boolean')
-            END, false
-        )
-    )
-$$;
-
--- How far a filter of a list looks back: activity and key of the last of so many conversations, no row if there are less.
--- Without an owner it is the list of all users.
-CREATE FUNCTION threadkeep.list_floor(
-    p_tenant integer, p_owner integer, p_before timestamptz, p_key bigint, p_looked_at integer
-) RETURNS TABLE (updated_at timestamptz, key bigint) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    IF p_owner IS NULL THEN
-        RETURN QUERY SELECT c.updated_at, c.key FROM threadkeep.conversation c
-        WHERE c.tenant = p_tenant AND c.id IS NOT NULL AND (c.updated_at, c.key) < (p_before, p_key)
-        ORDER BY c.updated_at DESC, c.key DESC LIMIT 1 OFFSET p_looked_at - 1;
-    ELSE
-        RETURN QUERY SELECT c.updated_at, c.key FROM threadkeep.conversation c
-        WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL AND (c.updated_at, c.key) < (p_before, p_key)
-        ORDER BY c.updated_at DESC, c.key DESC LIMIT 1 OFFSET p_looked_at - 1;
+    at := head;
+    IF key IS NULL THEN
+        refused := 'conversation_not_found';
+    ELSIF p_at IS NOT NULL THEN
+        SELECT e.seq, e.parent INTO at, parent FROM threadkeep.entry e
+        WHERE e.tenant = p_tenant AND e.conversation = find.key AND e.seq = p_at AND e.kind <= 8;
+        IF NOT FOUND THEN
+            refused := 'entry_not_found';
+        END IF;
     END IF;
 END $$;
 
+-- Conversations as they are now: the end of a log is what its last entry tells.
+CREATE FUNCTION threadkeep.now(p_tenant integer, p_keys bigint[]) RETURNS TABLE (
+    key bigint, owner integer, id bytea, version integer, created_at timestamptz, updated_at timestamptz, is_first boolean,
+    facts jsonb, large jsonb, last integer, head integer, newest integer
+) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY
+    SELECT c.key, c.owner, c.id, c.version, c.created_at, coalesce(e.created_at, c.created_at), c.is_first,
+           c.facts, c.large, coalesce(e.seq, 0), coalesce(e.head, e.seq, 0), coalesce(e.newest, e.seq, 0)
+    FROM threadkeep.conversation c
+    LEFT JOIN LATERAL (
+        SELECT e.created_at, e.seq, e.head, e.newest FROM threadkeep.entry e
+        WHERE e.tenant = p_tenant AND e.conversation = c.key ORDER BY e.seq DESC LIMIT 1
+    ) e ON true
+    WHERE c.tenant = p_tenant AND c.key = ANY (p_keys) AND c.id IS NOT NULL;
+END $$;
+
 -- The user's conversations, the last active first, from before that activity and key down to the floor. Those whose activity
--- is not indexed yet are looked at one by one; the others come from the index in order.
+-- is not indexed yet are looked at one by one; the others come from the index in order. `p_where` is as `is_listed` wants it.
 CREATE FUNCTION threadkeep.list(
     p_tenant integer, p_owner integer, p_before timestamptz, p_key bigint, p_floor timestamptz, p_floor_key bigint,
-    p_where threadkeep.list_filter, p_limit integer
-) RETURNS SETOF threadkeep.conversation_now LANGUAGE plpgsql STABLE AS $$
+    p_where jsonb, p_limit integer
+) RETURNS TABLE (
+    key bigint, id bytea, version integer, created_at timestamptz, updated_at timestamptz, facts jsonb, last integer, head integer
+) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    IF p_where.is_first THEN
+    PERFORM threadkeep.works_for(p_tenant);
+    IF (p_where ->> 'first')::boolean THEN
         -- They are few, and have an index of their own.
-        RETURN QUERY SELECT n.* FROM threadkeep.conversation c
-        JOIN threadkeep.conversation_now n ON n.tenant = c.tenant AND n.key = c.key
-        WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.is_first AND c.id IS NOT NULL
-          AND (n.updated_at, n.key) < (p_before, p_key)
-          AND threadkeep.is_listed(n.tenant, n.key, n.is_first, n.facts, n.large, p_where)
+        RETURN QUERY SELECT n.key, n.id, n.version, n.created_at, n.updated_at, n.facts, n.last, n.head
+        FROM threadkeep.now(p_tenant, ARRAY(
+            SELECT c.key FROM threadkeep.conversation c
+            WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.is_first AND c.id IS NOT NULL
+        )) n
+        WHERE (n.updated_at, n.key) < (p_before, p_key)
+          AND threadkeep.is_listed(p_tenant, n.key, n.is_first, n.facts, n.large, p_where)
         ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit;
         RETURN;
     END IF;
     RETURN QUERY
-    WITH late AS (
-        SELECT n.* FROM threadkeep.behind b
-        JOIN threadkeep.conversation_now n ON n.tenant = b.tenant AND n.key = b.conversation
-        WHERE b.tenant = p_tenant AND b.owner = p_owner AND (n.updated_at, n.key) < (p_before, p_key)
-          AND (n.updated_at, n.key) >= (p_floor, p_floor_key)
-          AND threadkeep.is_listed(n.tenant, n.key, n.is_first, n.facts, n.large, p_where)
-        ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit
-    ), calm AS (
-        SELECT c.key FROM threadkeep.conversation c
-        WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL
-          AND (c.updated_at, c.key) < (p_before, p_key) AND (c.updated_at, c.key) >= (p_floor, p_floor_key)
-          AND threadkeep.is_listed(c.tenant, c.key, c.is_first, c.facts, c.large, p_where)
-          -- Not as NOT EXISTS, which may be planned as a join with all that are behind.
-          AND coalesce((
-              SELECT false FROM threadkeep.behind b
-              WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = c.key
-          ), true)
-        ORDER BY c.updated_at DESC, c.key DESC LIMIT p_limit
-    )
-    SELECT * FROM (
-        SELECT * FROM late
-        UNION ALL
-        SELECT n.* FROM calm JOIN threadkeep.conversation_now n ON n.tenant = p_tenant AND n.key = calm.key
-    ) both_kinds ORDER BY updated_at DESC, key DESC LIMIT p_limit;
+    SELECT n.key, n.id, n.version, n.created_at, n.updated_at, n.facts, n.last, n.head FROM threadkeep.now(p_tenant, ARRAY(
+        SELECT b.conversation FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner
+        UNION ALL (
+            SELECT c.key FROM threadkeep.conversation c
+            WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL
+              AND (c.updated_at, c.key) < (p_before, p_key) AND (c.updated_at, c.key) >= (p_floor, p_floor_key)
+              AND (p_where IS NULL OR threadkeep.is_listed(p_tenant, c.key, c.is_first, c.facts, c.large, p_where))
+              -- Not as NOT EXISTS, which may be planned as a join with all that are behind.
+              AND coalesce((
+                  SELECT false FROM threadkeep.behind b
+                  WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = c.key
+              ), true)
+            ORDER BY c.updated_at DESC, c.key DESC LIMIT p_limit
+        )
+    )) n
+    WHERE (n.updated_at, n.key) < (p_before, p_key) AND (n.updated_at, n.key) >= (p_floor, p_floor_key)
+      AND (p_where IS NULL OR threadkeep.is_listed(p_tenant, n.key, n.is_first, n.facts, n.large, p_where))
+    ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit;
 END $$;
 
 -- As `list`, of all users of a tenant.
 CREATE FUNCTION threadkeep.list_tenant(
-    p_tenant integer, p_before timestamptz, p_key bigint, p_floor timestamptz, p_floor_key bigint,
-    p_where threadkeep.list_filter, p_limit integer
-) RETURNS TABLE (user_name text, now threadkeep.conversation_now) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    RETURN QUERY
-    WITH late AS (
-        SELECT n.* FROM threadkeep.behind b
-        JOIN threadkeep.conversation_now n ON n.tenant = b.tenant AND n.key = b.conversation
-        WHERE b.tenant = p_tenant AND (n.updated_at, n.key) < (p_before, p_key)
-          AND (n.updated_at, n.key) >= (p_floor, p_floor_key)
-          AND threadkeep.is_listed(n.tenant, n.key, n.is_first, n.facts, n.large, p_where)
-        ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit
-    ), calm AS (
-        SELECT c.key FROM threadkeep.conversation c
-        WHERE c.tenant = p_tenant AND c.id IS NOT NULL
-          AND (c.updated_at, c.key) < (p_before, p_key) AND (c.updated_at, c.key) >= (p_floor, p_floor_key)
-          AND threadkeep.is_listed(c.tenant, c.key, c.is_first, c.facts, c.large, p_where)
-          AND coalesce((
-              SELECT false FROM threadkeep.behind b
-              WHERE b.tenant = p_tenant AND b.owner = c.owner AND b.conversation = c.key
-          ), true)
-        ORDER BY c.updated_at DESC, c.key DESC LIMIT p_limit
-    ), page AS (
-        SELECT * FROM (
-            SELECT * FROM late
-            UNION ALL
-            SELECT n.* FROM calm JOIN threadkeep.conversation_now n ON n.tenant = p_tenant AND n.key = calm.key
-        ) both_kinds ORDER BY updated_at DESC, key DESC LIMIT p_limit
-    )
-    SELECT p.name, page::threadkeep.conversation_now FROM page
-    JOIN threadkeep.person p ON p.tenant = p_tenant AND p.key = page.owner
-    ORDER BY page.updated_at DESC, page.key DESC;
-END $$;
-
--- Whose a conversation of a tenant is; no row if there is none.
-CREATE FUNCTION threadkeep.owner_of(p_tenant integer, p_id bytea) RETURNS TABLE (name text) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
-    RETURN QUERY SELECT p.name FROM threadkeep.conversation c
-    JOIN threadkeep.person p ON p.tenant = c.tenant AND p.key = c.owner WHERE c.tenant = p_tenant AND c.id = p_id;
-END $$;
-
-CREATE FUNCTION threadkeep.users(p_tenant integer) RETURNS TABLE (name text) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
-    RETURN QUERY SELECT p.name FROM threadkeep.person p
-    WHERE p.tenant = p_tenant AND EXISTS (
-        SELECT FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.owner = p.key AND c.id IS NOT NULL
-    ) ORDER BY p.name;
-END $$;
-
--- Whether this is the number of an entry that continues a branch.
-CREATE FUNCTION threadkeep.is_on_branch(p_tenant integer, p_conversation bigint, p_seq bigint)
-RETURNS boolean LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN EXISTS (
-        SELECT FROM threadkeep.entry e
-        WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = p_seq AND e.kind <= 8
-    );
-END $$;
-
-CREATE FUNCTION threadkeep.tree(
-    p_tenant integer, p_owner integer, p_id bytea,
-    OUT refused text, OUT head integer, OUT newest integer, OUT jumps integer[]
+    p_tenant integer, p_before timestamptz, p_key bigint, p_floor timestamptz, p_floor_key bigint, p_where jsonb, p_limit integer
+) RETURNS TABLE (
+    user_name text, key bigint, id bytea, version integer, created_at timestamptz, updated_at timestamptz, facts jsonb,
+    last integer, head integer
 ) LANGUAGE plpgsql STABLE AS $$
-DECLARE here record;
 BEGIN
-    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
-    IF here.key IS NULL THEN
-        refused := 'conversation_not_found';
-        RETURN;
-    END IF;
-    head := here.head;
-    newest := here.newest;
-    jumps := threadkeep.jumps(p_tenant, here.key);
+    PERFORM threadkeep.works_for(p_tenant);
+    RETURN QUERY
+    SELECT p.name, n.key, n.id, n.version, n.created_at, n.updated_at, n.facts, n.last, n.head
+    FROM threadkeep.now(p_tenant, ARRAY(
+        SELECT b.conversation FROM threadkeep.behind b WHERE b.tenant = p_tenant
+        UNION ALL (
+            SELECT c.key FROM threadkeep.conversation c
+            WHERE c.tenant = p_tenant AND c.id IS NOT NULL
+              AND (c.updated_at, c.key) < (p_before, p_key) AND (c.updated_at, c.key) >= (p_floor, p_floor_key)
+              AND (p_where IS NULL OR threadkeep.is_listed(p_tenant, c.key, c.is_first, c.facts, c.large, p_where))
+              AND coalesce((
+                  SELECT false FROM threadkeep.behind b
+                  WHERE b.tenant = p_tenant AND b.owner = c.owner AND b.conversation = c.key
+              ), true)
+            ORDER BY c.updated_at DESC, c.key DESC LIMIT p_limit
+        )
+    )) n JOIN threadkeep.person p ON p.tenant = p_tenant AND p.key = n.owner
+    WHERE (n.updated_at, n.key) < (p_before, p_key) AND (n.updated_at, n.key) >= (p_floor, p_floor_key)
+      AND (p_where IS NULL OR threadkeep.is_listed(p_tenant, n.key, n.is_first, n.facts, n.large, p_where))
+    ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit;
 END $$;
 
 -- First, parent, left and beside of each jump, one after the other.
@@ -183,11 +127,12 @@ BEGIN
     WHERE j.tenant = p_tenant AND j.conversation = p_conversation;
 END $$;
 
--- The start of the run that ends in `p_seq` and what it continues.
+-- The run of a branch that ends in `p_seq`: where it starts, and what it continues.
 CREATE FUNCTION threadkeep.run(
-    p_tenant integer, p_conversation bigint, p_seq integer, OUT first integer, OUT parent integer
+    p_tenant integer, p_conversation bigint, p_seq integer, OUT first integer, OUT last integer, OUT parent integer
 ) LANGUAGE plpgsql STABLE AS $$
 BEGIN
+    last := p_seq;
     SELECT j.first, j.parent INTO first, parent FROM threadkeep.jump j
     WHERE j.tenant = p_tenant AND j.conversation = p_conversation AND j.first <= p_seq
     ORDER BY j.first DESC LIMIT 1;
@@ -214,44 +159,33 @@ BEGIN
     END LOOP;
 END $$;
 
-CREATE FUNCTION threadkeep.entry_at(p_tenant integer, p_owner integer, p_id bytea, p_seq bigint)
-RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
-DECLARE here record;
+-- The newest entries of the branch that ends in `p_at`, newest first, until there are so many messages, entries or bytes.
+CREATE FUNCTION threadkeep.newest_messages(
+    p_tenant integer, p_conversation bigint, p_at integer, p_messages integer, p_entries integer, p_bytes bigint
+) RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    run record;
+    line threadkeep.line;
 BEGIN
-    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
-    RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
-    FROM threadkeep.entry e WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq = p_seq;
-    IF NOT FOUND THEN
-        RETURN NEXT threadkeep.refusal(here.key);
-    END IF;
-END $$;
-
--- Those of some entries that are there.
-CREATE FUNCTION threadkeep.entries_at(p_tenant integer, p_owner integer, p_id bytea, p_seqs integer[])
-RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
-DECLARE here record;
-BEGIN
-    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
-    RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
-    FROM threadkeep.entry e WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq = ANY (p_seqs);
-END $$;
-
--- What a read of an entry that is not there answers.
-CREATE FUNCTION threadkeep.refusal(p_conversation bigint) RETURNS threadkeep.line LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE line threadkeep.line;
-BEGIN
-    line.refused := CASE WHEN p_conversation IS NULL THEN 'conversation_not_found' ELSE 'entry_not_found' END;
-    RETURN line;
-END $$;
-
--- Entries by number, of a conversation that was found already.
-CREATE FUNCTION threadkeep.entries_between(p_tenant integer, p_conversation bigint, p_first integer, p_last integer)
-RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
-    FROM threadkeep.entry e
-    WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq BETWEEN p_first AND p_last ORDER BY e.seq;
+    WHILE p_at > 0 AND least(p_messages, p_entries) > 0 LOOP
+        SELECT * INTO run FROM threadkeep.run(p_tenant, p_conversation, p_at);
+        FOR line IN
+            SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
+            FROM threadkeep.entry e
+            WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.kind <= 8
+              AND e.seq BETWEEN run.first AND p_at
+            ORDER BY e.seq DESC LIMIT p_entries
+        LOOP
+            RETURN NEXT line;
+            p_entries := p_entries - 1;
+            p_messages := p_messages - (line.kind < 8)::integer;
+            p_bytes := p_bytes - coalesce(octet_length(line.content), 0);
+            IF least(p_messages, p_entries, p_bytes) <= 0 THEN
+                RETURN;
+            END IF;
+        END LOOP;
+        p_at := run.parent;
+    END LOOP;
 END $$;
 
 -- The newest entries of a branch, newest first: of the one that ends in `p_head` (null: the current one), or those that
@@ -261,33 +195,27 @@ CREATE FUNCTION threadkeep.newest(
 ) RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
 DECLARE
     here record;
-    asked bigint := coalesce(p_before, p_head);
-    at integer;
-    begins integer;
-    continued integer;
+    run record;
     read integer;
+    at integer;
+    line threadkeep.line;
 BEGIN
-    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
-    at := here.head;
-    IF asked IS NOT NULL THEN
-        SELECT CASE WHEN p_before IS NULL THEN e.seq ELSE e.parent END INTO at FROM threadkeep.entry e
-        WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq = asked AND e.kind <= 8;
-    END IF;
-    IF at IS NULL THEN
-        RETURN NEXT threadkeep.refusal(here.key);
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id, coalesce(p_before, p_head));
+    IF here.refused IS NOT NULL THEN
+        line.refused := here.refused;
+        RETURN NEXT line;
         RETURN;
     END IF;
+    at := CASE WHEN p_before IS NULL THEN here.at ELSE here.parent END;
     WHILE at > 0 AND p_limit > 0 LOOP
-        SELECT j.first, j.parent INTO begins, continued FROM threadkeep.jump j
-        WHERE j.tenant = p_tenant AND j.conversation = here.key AND j.first <= at ORDER BY j.first DESC LIMIT 1;
-        begins := coalesce(begins, 1);
+        SELECT * INTO run FROM threadkeep.run(p_tenant, here.key, at);
         RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
         FROM threadkeep.entry e
-        WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq BETWEEN begins AND at AND e.kind <= 8
+        WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq BETWEEN run.first AND at AND e.kind <= 8
         ORDER BY e.seq DESC LIMIT p_limit;
         GET DIAGNOSTICS read = ROW_COUNT;
         p_limit := p_limit - read;
-        at := continued;
+        at := run.parent;
     END LOOP;
 END $$;
 
@@ -299,18 +227,21 @@ DECLARE
     here record;
     path record;
     read integer;
+    line threadkeep.line;
 BEGIN
-    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
-    IF here.key IS NULL OR (p_head IS NOT NULL AND NOT threadkeep.is_on_branch(p_tenant, here.key, p_head)) THEN
-        RETURN NEXT threadkeep.refusal(here.key);
-        RETURN;
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id, p_head);
+    line.refused := here.refused;
+    IF line.refused IS NULL THEN
+        SELECT * INTO path FROM threadkeep.path(p_tenant, here.key, here.at, p_seq);
+        IF p_seq <> 0 AND (path.firsts IS NULL OR p_seq NOT BETWEEN path.firsts[1] AND path.lasts[1] OR NOT EXISTS (
+            SELECT FROM threadkeep.entry e
+            WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq = p_seq AND e.kind <= 8
+        )) THEN
+            line.refused := 'entry_not_found';
+        END IF;
     END IF;
-    SELECT * INTO path FROM threadkeep.path(p_tenant, here.key, coalesce(p_head, here.head)::integer, p_seq);
-    IF p_seq <> 0 AND (
-        NOT threadkeep.is_on_branch(p_tenant, here.key, p_seq)
-        OR path.firsts IS NULL OR p_seq NOT BETWEEN path.firsts[1] AND path.lasts[1]
-    ) THEN
-        RETURN NEXT threadkeep.refusal(here.key);
+    IF line.refused IS NOT NULL THEN
+        RETURN NEXT line;
         RETURN;
     END IF;
     FOR i IN 1 .. coalesce(cardinality(path.firsts), 0) LOOP
@@ -325,35 +256,23 @@ BEGIN
     END LOOP;
 END $$;
 
--- The messages up to entry `p_seq`, of all branches.
-CREATE FUNCTION threadkeep.messages_up_to(p_tenant integer, p_conversation bigint, p_seq integer)
-RETURNS integer LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN coalesce((
-        SELECT e.messages FROM threadkeep.entry e
-        WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = p_seq
-    ), 0);
-END $$;
-
--- How many messages there are on the branch that ends in `p_head` (null: the current one).
+-- How many messages there are on the branch that ends in `p_head` (null: the current one): each entry tells how many there are
+-- up to it on all branches.
 CREATE FUNCTION threadkeep.count(
-    p_tenant integer, p_owner integer, p_id bytea, p_head bigint, OUT refused text, OUT messages integer
+    p_tenant integer, p_owner integer, p_id bytea, p_head bigint, OUT refused text, OUT messages bigint
 ) LANGUAGE plpgsql STABLE AS $$
 DECLARE
     here record;
     path record;
 BEGIN
-    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
-    IF here.key IS NULL OR (p_head IS NOT NULL AND NOT threadkeep.is_on_branch(p_tenant, here.key, p_head)) THEN
-        refused := (threadkeep.refusal(here.key)).refused;
-        RETURN;
-    END IF;
-    SELECT * INTO path FROM threadkeep.path(p_tenant, here.key, coalesce(p_head, here.head)::integer, 0);
-    messages := 0;
-    FOR i IN 1 .. coalesce(cardinality(path.firsts), 0) LOOP
-        messages := messages + threadkeep.messages_up_to(p_tenant, here.key, path.lasts[i])
-                  - threadkeep.messages_up_to(p_tenant, here.key, path.firsts[i] - 1);
-    END LOOP;
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id, p_head);
+    refused := here.refused;
+    SELECT * INTO path FROM threadkeep.path(p_tenant, here.key, here.at, 0);
+    SELECT coalesce(sum(CASE WHEN e.seq = ANY (path.lasts) THEN e.messages ELSE 0 END
+                        - CASE WHEN e.seq + 1 = ANY (path.firsts) THEN e.messages ELSE 0 END), 0) INTO messages
+    FROM threadkeep.entry e
+    WHERE e.tenant = p_tenant AND e.conversation = here.key
+      AND e.seq IN (SELECT unnest(path.lasts) UNION SELECT unnest(path.firsts) - 1);
 END $$;
 
 -- What the log holds after `p_seq`, and a line of kind -1 with the text being written if that reaches the end of the log: from a
@@ -365,9 +284,9 @@ DECLARE
     here record;
     line threadkeep.line;
 BEGIN
-    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id, NULL);
     IF here.key IS NULL OR p_seq > here.last THEN
-        line.refused := CASE WHEN here.key IS NULL THEN 'conversation_not_found' ELSE 'invalid_cursor' END;
+        line.refused := coalesce(here.refused, 'invalid_cursor');
         RETURN NEXT line;
         RETURN;
     END IF;
@@ -389,51 +308,21 @@ BEGIN
     RETURN NEXT line;
 END $$;
 
--- The state changes of a branch, newest first, back to one that holds everything.
-CREATE FUNCTION threadkeep.state(p_tenant integer, p_owner integer, p_id bytea, p_at bigint)
-RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    here record;
-    run record;
-    at integer;
-    line threadkeep.line;
-BEGIN
-    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
-    IF here.key IS NULL OR (p_at IS NOT NULL AND NOT threadkeep.is_on_branch(p_tenant, here.key, p_at)) THEN
-        RETURN NEXT threadkeep.refusal(here.key);
-        RETURN;
-    END IF;
-    at := coalesce(p_at, here.head);
-    WHILE at > 0 LOOP
-        SELECT * INTO run FROM threadkeep.run(p_tenant, here.key, at);
-        FOR line IN
-            SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
-            FROM threadkeep.entry e
-            WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.kind = 8 AND e.seq BETWEEN run.first AND at
-            ORDER BY e.seq DESC
-        LOOP
-            RETURN NEXT line;
-            IF (line.parts ->> 'whole')::boolean THEN
-                RETURN;
-            END IF;
-        END LOOP;
-        at := run.parent;
-    END LOOP;
-END $$;
-
 -- The newest summary that remarks on an entry of the branch that ends in `p_head` (null: the current one).
 CREATE FUNCTION threadkeep.summary(p_tenant integer, p_owner integer, p_id bytea, p_head bigint)
 RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
 DECLARE
     here record;
     path record;
+    line threadkeep.line;
 BEGIN
-    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
-    IF here.key IS NULL OR (p_head IS NOT NULL AND NOT threadkeep.is_on_branch(p_tenant, here.key, p_head)) THEN
-        RETURN NEXT threadkeep.refusal(here.key);
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id, p_head);
+    IF here.refused IS NOT NULL THEN
+        line.refused := here.refused;
+        RETURN NEXT line;
         RETURN;
     END IF;
-    SELECT * INTO path FROM threadkeep.path(p_tenant, here.key, coalesce(p_head, here.head)::integer, 0);
+    SELECT * INTO path FROM threadkeep.path(p_tenant, here.key, here.at, 0);
     RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
     FROM threadkeep.entry e
     WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.kind = 9 AND EXISTS (
@@ -445,50 +334,13 @@ CREATE FUNCTION threadkeep.statistics(
     p_tenant integer, p_owner integer, p_id bytea, OUT conversations bigint, OUT entries bigint, OUT bytes bigint
 ) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
-    SELECT count(*), coalesce(sum(c.last), 0), coalesce(sum(c.total), 0) INTO conversations, entries, bytes
-    FROM threadkeep.conversation_now c
-    WHERE c.tenant = p_tenant AND (p_owner IS NULL OR c.owner = p_owner) AND (p_id IS NULL OR c.id = p_id);
+    PERFORM threadkeep.works_for(p_tenant);
+    SELECT count(*), coalesce(sum(e.seq), 0), coalesce(sum(coalesce(e.total, c.bytes)), 0) INTO conversations, entries, bytes
+    FROM threadkeep.conversation c
+    LEFT JOIN LATERAL (
+        SELECT e.seq, e.total FROM threadkeep.entry e
+        WHERE e.tenant = p_tenant AND e.conversation = c.key ORDER BY e.seq DESC LIMIT 1
+    ) e ON true
+    WHERE c.tenant = p_tenant AND c.id IS NOT NULL AND (p_owner IS NULL OR c.owner = p_owner) AND (p_id IS NULL OR c.id = p_id);
 END $$;
 
-CREATE FUNCTION threadkeep.turns(p_tenant integer, p_owner integer, p_id bytea)
-RETURNS TABLE (refused text, number integer, state text, owner text, fence integer, until timestamptz)
-LANGUAGE plpgsql STABLE AS $$
-DECLARE found_key bigint;
-BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
-    SELECT c.key INTO found_key FROM threadkeep.conversation c
-    WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner;
-    IF NOT FOUND THEN
-        refused := 'conversation_not_found';
-        RETURN NEXT;
-        RETURN;
-    END IF;
-    RETURN QUERY SELECT NULL, t.number, t.state, t.owner, t.fence, t.until FROM threadkeep.turn t
-    WHERE t.tenant = p_tenant AND t.conversation = found_key ORDER BY t.number;
-END $$;
-
--- The turns of a tenant that nobody sees to, where leases last `p_lease`.
-CREATE FUNCTION threadkeep.expired(p_tenant integer, p_lease interval, p_limit integer)
-RETURNS TABLE (
-    tenant text, user_name text, conversation bytea, number integer, state text, owner text, fence integer,
-    until timestamptz
-) LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    now timestamptz := threadkeep.moment();
-    latest timestamptz := now + 2 * p_lease;
-BEGIN
-    RETURN QUERY
-    SELECT t.tenant_name, t.user_name, t.conversation_id, t.number, t.state, t.owner, t.fence, t.until
-    FROM threadkeep.turn t
-    WHERE t.tenant = p_tenant AND (t.state = 'running' AND (t.until < now OR t.until > latest)
-       OR t.state = 'queued' AND NOT EXISTS (
-           SELECT FROM threadkeep.turn o
-           WHERE o.tenant = p_tenant AND o.conversation = t.conversation
-             AND (o.state <> 'queued' OR o.number < t.number)
-       ))
-      AND NOT EXISTS (
-           SELECT FROM threadkeep.removal r WHERE r.tenant = p_tenant AND r.conversation = t.conversation
-       )
-    ORDER BY t.until NULLS LAST LIMIT p_limit;
-END $$;

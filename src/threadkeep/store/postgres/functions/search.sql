@@ -17,14 +17,15 @@ DECLARE
     here record;
     read integer;
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     FOR late IN
         SELECT b.owner, b.conversation FROM threadkeep.behind b
         WHERE b.tenant = p_tenant AND b.owner BETWEEN least_owner AND most_owner
         ORDER BY b.owner, b.conversation LIMIT p_limit
     LOOP
-        SELECT c.indexed, n.last, coalesce(e.total, 0) AS total INTO here FROM threadkeep.conversation c
-        JOIN threadkeep.conversation_now n ON n.tenant = c.tenant AND n.key = c.key
+        SELECT c.indexed, coalesce(e.total, 0) AS total, coalesce((
+            SELECT max(n.seq) FROM threadkeep.entry n WHERE n.tenant = p_tenant AND n.conversation = late.conversation
+        ), 0) AS last INTO here FROM threadkeep.conversation c
         LEFT JOIN threadkeep.entry e ON e.tenant = c.tenant AND e.conversation = c.key AND e.seq = c.indexed
         WHERE c.tenant = p_tenant AND c.key = late.conversation;
         RETURN QUERY
@@ -44,57 +45,41 @@ BEGIN
     END LOOP;
 END $$;
 
--- Index the words of one conversation's entries up to `p_upto`. Each element of `p_words` has the words of the entry that
--- `p_seqs` says, with spaces between them; those that another has indexed since they were read are left out. What was
--- deleted is left alone.
-CREATE FUNCTION threadkeep.index_words(
-    p_tenant integer, p_owner integer, p_conversation bigint, p_upto integer, p_seqs integer[], p_words text[]
-) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    done integer;
-    newest timestamptz;
-    said record;
-BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    -- The row is held, so that nobody can delete the conversation in between, or index the same entries.
-    SELECT c.indexed INTO done FROM threadkeep.conversation c
-    WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.id IS NOT NULL FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        RETURN;
-    END IF;
-    FOR said IN
-        SELECT e.seq, e.created_at, concat(s.words, ' ¤u', p_owner, ' ¤c', p_conversation) AS words
-        FROM unnest(p_seqs, p_words) s (seq, words)
-        JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = s.seq
-        WHERE e.seq > done ORDER BY e.seq
-    LOOP
-        INSERT INTO threadkeep.word (tenant, conversation, seq, created_at, words)
-        VALUES (p_tenant, p_conversation, said.seq, said.created_at, said.words);
-    END LOOP;
-    SELECT e.created_at INTO newest FROM threadkeep.entry e
-    WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = p_upto;
-    IF FOUND THEN
-        UPDATE threadkeep.conversation c SET indexed = p_upto, updated_at = newest
-        WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.indexed < p_upto;
-    END IF;
-END $$;
-
--- The same for many conversations of a tenant in one commit; `p_of` says which of them each element of `p_words` belongs to.
--- Conversations come in one order, so that two who index never wait for each other.
+-- Index the words of conversations of a tenant in one commit, each up to the entry that `p_upto` says. Each element of `p_words` has
+-- the words, with spaces between them, of the entry that `p_of` and `p_seqs` say; those that another has indexed since they were
+-- read are left out. What was deleted is left alone. Conversations come in one order, so that two who index never wait for each other.
 CREATE FUNCTION threadkeep.catch_up(
     p_tenant integer, p_owners integer[], p_conversations bigint[],
     p_upto integer[], p_of bigint[], p_seqs integer[], p_words text[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    seqs integer[];
-    words text[];
+    here bigint;
+    done integer;
+    newest timestamptz;
+    said record;
 BEGIN
+    PERFORM threadkeep.works_for(p_tenant);
     FOR i IN 1 .. cardinality(p_conversations) LOOP
-        SELECT array_agg(w.seq ORDER BY w.seq), array_agg(w.words ORDER BY w.seq) INTO seqs, words
-        FROM unnest(p_of, p_seqs, p_words) w (conversation, seq, words) WHERE w.conversation = p_conversations[i];
-        PERFORM threadkeep.index_words(
-            p_tenant, p_owners[i], p_conversations[i], p_upto[i], seqs, words
-        );
+        here := p_conversations[i];
+        -- The row is held, so that nobody can delete the conversation in between, or index the same entries.
+        SELECT c.indexed INTO done FROM threadkeep.conversation c
+        WHERE c.tenant = p_tenant AND c.key = here AND c.id IS NOT NULL FOR NO KEY UPDATE;
+        CONTINUE WHEN NOT FOUND;
+        FOR said IN
+            SELECT e.seq, e.created_at, concat(s.words, ' ¤u', p_owners[i], ' ¤c', here) AS words
+            FROM unnest(p_of, p_seqs, p_words) s (conversation, seq, words)
+            JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = here AND e.seq = s.seq
+            WHERE s.conversation = here AND e.seq > done ORDER BY e.seq
+        LOOP
+            INSERT INTO threadkeep.word (tenant, conversation, seq, created_at, words)
+            VALUES (p_tenant, here, said.seq, said.created_at, said.words);
+        END LOOP;
+        SELECT e.created_at INTO newest FROM threadkeep.entry e
+        WHERE e.tenant = p_tenant AND e.conversation = here AND e.seq = p_upto[i];
+        IF FOUND THEN
+            UPDATE threadkeep.conversation c SET indexed = p_upto[i], updated_at = newest
+            WHERE c.tenant = p_tenant AND c.key = here AND c.indexed < p_upto[i];
+        END IF;
     END LOOP;
 END $$;
 
@@ -103,7 +88,7 @@ END $$;
 CREATE FUNCTION threadkeep.caught_up(p_tenant integer, p_owners integer[], p_conversations bigint[])
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM threadkeep.works_for(p_tenant);
     FOR i IN 1 .. cardinality(p_conversations) LOOP
         PERFORM FROM threadkeep.behind b
         WHERE b.tenant = p_tenant AND b.owner = p_owners[i] AND b.conversation = p_conversations[i]
@@ -117,12 +102,6 @@ BEGIN
         DELETE FROM threadkeep.behind b
         WHERE b.tenant = p_tenant AND b.owner = p_owners[i] AND b.conversation = p_conversations[i];
     END LOOP;
-END $$;
-
--- Whether a user has messages that are not indexed.
-CREATE FUNCTION threadkeep.is_behind(p_tenant integer, p_owner integer) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN EXISTS (SELECT FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner);
 END $$;
 
 -- Where the newest messages of a user (in one conversation, or null) are that hold the words, newest first. Runs as the
@@ -167,58 +146,53 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 
     SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('threadkeep.word', 'position')::regclass), 0)
 $$;
 
--- Whether a title holds words, and for each of some beginnings a word that begins so.
-CREATE FUNCTION threadkeep.is_titled(p_tenant integer, p_conversation bigint, p_words text[], p_prefixes text[])
-RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+-- Whether a filter of lists, an object, lets a conversation through: those that stand `first` or the others, what the facts must
+-- hold (`present`) and which names not (`absent`), whether there are links (`shared`), which values the `metadata` must have (a text, a
+-- whole number or true and false are compared as text), the `words` of a title, and beginnings (`prefixes`) of some.
+CREATE FUNCTION threadkeep.is_listed(
+    p_tenant integer, p_key bigint, p_is_first boolean, p_facts jsonb, p_large jsonb, p_where jsonb
+) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN NOT EXISTS (
-        SELECT FROM unnest(p_words) w (word) WHERE NOT EXISTS (
-            SELECT FROM threadkeep.title_word t
-            WHERE t.tenant = p_tenant AND t.conversation = p_conversation AND t.word = w.word
-        )
-    ) AND NOT EXISTS (
-        SELECT FROM unnest(p_prefixes) w (word) WHERE NOT EXISTS (
-            SELECT FROM threadkeep.title_word t
-            WHERE t.tenant = p_tenant AND t.conversation = p_conversation
-              AND t.word >= w.word AND t.word < w.word || chr(1114111)
-        )
-    );
+    RETURN coalesce(p_is_first = (p_where ->> 'first')::boolean, true)
+        AND coalesce(p_facts @> (p_where -> 'present'), true)
+        AND NOT coalesce(p_facts ?| ARRAY(SELECT jsonb_array_elements_text(p_where -> 'absent')), false)
+        AND coalesce(coalesce(p_large ? 'shares', false) = (p_where ->> 'shared')::boolean, true)
+        AND NOT EXISTS (
+            SELECT FROM jsonb_each_text(p_where -> 'metadata') w WHERE NOT coalesce(
+                p_large -> 'metadata' ->> w.key = w.value AND CASE jsonb_typeof(p_large -> 'metadata' -> w.key)
+                    WHEN 'number' THEN w.value ~ '^-?[0-9]+$'
+                    ELSE jsonb_typeof(p_large -> 'metadata' -> w.key) IN ('string', 'boolean')
+                END, false
+            )
+        ) AND NOT EXISTS (
+            SELECT FROM jsonb_array_elements_text(p_where -> 'words') w (word) WHERE NOT EXISTS (
+                SELECT FROM threadkeep.title_word t
+                WHERE t.tenant = p_tenant AND t.conversation = p_key AND t.word = w.word
+            )
+        ) AND NOT EXISTS (
+            SELECT FROM jsonb_array_elements_text(p_where -> 'prefixes') w (word) WHERE NOT EXISTS (
+                SELECT FROM threadkeep.title_word t
+                WHERE t.tenant = p_tenant AND t.conversation = p_key AND t.word >= w.word AND t.word < w.word || chr(1114111)
+            )
+        );
 END $$;
 
--- Whether a filter lets a conversation through.
-CREATE FUNCTION threadkeep.is_listed(
-    p_tenant integer, p_key bigint, p_is_first boolean, p_facts jsonb, p_large jsonb, p_where threadkeep.list_filter
-) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT (p_where.is_first IS NULL OR p_is_first = p_where.is_first)
-        AND (p_where.present IS NULL OR p_facts @> p_where.present)
-        AND (p_where.absent IS NULL OR NOT p_facts ?| p_where.absent)
-        AND (p_where.shared IS NULL OR p_where.shared = coalesce(p_large ? 'shares', false))
-        AND (p_where.metadata IS NULL OR threadkeep.has_metadata(p_large -> 'metadata', p_where.metadata))
-        AND (p_where.words IS NULL OR threadkeep.is_titled(p_tenant, p_key, p_where.words, p_where.prefixes))
-$$;
-
--- Conversations whose titles hold words and beginnings of words (both may be empty), among the newest so many that may: the
--- last created first.
+-- Conversations whose titles hold words and beginnings of words (of `p_where`; there may be none of them), among the newest so many
+-- that may: the last created first.
 CREATE FUNCTION threadkeep.search_titles(
-    p_tenant integer, p_owner integer, p_words text[], p_prefixes text[], p_where threadkeep.list_filter,
-    p_since timestamptz, p_until timestamptz, p_scanned integer, p_limit integer
+    p_tenant integer, p_owner integer, p_where jsonb, p_since timestamptz, p_until timestamptz, p_scanned integer, p_limit integer
 ) RETURNS TABLE (id bytea, facts jsonb, created_at timestamptz) LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    first text := p_words[1];
-    begun text := p_prefixes[1];
-    beyond text := begun || chr(1114111);
+    begun text := coalesce(p_where -> 'words' ->> 0, p_where -> 'prefixes' ->> 0);
+    beyond text := begun || CASE WHEN p_where -> 'words' ->> 0 IS NULL THEN chr(1114111) ELSE chr(1) END;
     keys bigint[];
 BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    IF first IS NOT NULL THEN
+    PERFORM threadkeep.works_for(p_tenant);
+    IF begun IS NOT NULL THEN
         keys := ARRAY(
             SELECT t.conversation FROM threadkeep.title_word t
-            WHERE t.tenant = p_tenant AND t.owner = p_owner AND t.word = first ORDER BY t.conversation DESC LIMIT p_scanned
-        );
-    ELSIF begun IS NOT NULL THEN
-        keys := ARRAY(
-            SELECT t.conversation FROM threadkeep.title_word t
-            WHERE t.tenant = p_tenant AND t.owner = p_owner AND t.word >= begun AND t.word < beyond LIMIT p_scanned
+            WHERE t.tenant = p_tenant AND t.owner = p_owner AND t.word >= begun AND t.word < beyond
+            ORDER BY t.word DESC, t.conversation DESC LIMIT p_scanned
         );
     ELSE
         keys := ARRAY(
@@ -229,10 +203,9 @@ BEGIN
     END IF;
     RETURN QUERY SELECT c.id, c.facts, c.created_at FROM threadkeep.conversation c
     WHERE c.tenant = p_tenant AND c.key = ANY (keys) AND c.id IS NOT NULL
-      AND threadkeep.is_listed(p_tenant, c.key, c.is_first, c.facts, c.large, p_where)
       AND (p_since IS NULL OR c.created_at >= p_since) AND (p_until IS NULL OR c.created_at < p_until)
-      AND threadkeep.is_titled(p_tenant, c.key, p_words, p_prefixes)
-    ORDER BY c.key DESC LIMIT p_limit;
+      AND threadkeep.is_listed(p_tenant, c.key, c.is_first, c.facts, c.large, p_where)
+    ORDER BY c.created_at DESC, c.key DESC LIMIT p_limit;
 END $$;
 
 -- Messages that hold the words, newest first. Refused as `behind` if the user has messages that are not indexed, unless
@@ -240,7 +213,8 @@ END $$;
 -- `p_scanned` that hold the words: the kinds of a role, assistant, status and title of the conversation.
 CREATE FUNCTION threadkeep.search(
     p_tenant integer, p_owner integer, p_id bytea, p_query text, p_first_kind integer, p_last_kind integer,
-    p_where threadkeep.list_filter, p_since timestamptz, p_until timestamptz, p_bound bigint, p_scanned integer, p_limit integer, p_caught_up boolean
+    p_where jsonb, p_since timestamptz, p_until timestamptz, p_bound bigint, p_scanned integer, p_limit integer,
+    p_caught_up boolean
 ) RETURNS TABLE (
     refused text, bound bigint, conversation bytea, facts jsonb, begun_at timestamptz,
     head integer, newest integer, jumps integer[],
@@ -251,12 +225,14 @@ DECLARE
     narrowed bigint;
     newest_indexed bigint := threadkeep.newest_position();
 BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    PERFORM threadkeep.works_for(p_tenant);
     SELECT c.key INTO narrowed FROM threadkeep.conversation c
     WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner;
     IF p_id IS NOT NULL AND narrowed IS NULL THEN
         refused := 'conversation_not_found';
-    ELSIF NOT p_caught_up AND threadkeep.is_behind(p_tenant, p_owner) THEN
+    ELSIF NOT p_caught_up AND EXISTS (
+        SELECT FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner
+    ) THEN
         refused := 'behind';
     END IF;
     IF refused IS NOT NULL THEN
@@ -271,54 +247,53 @@ BEGIN
         JOIN threadkeep.conversation c ON c.tenant = p_tenant AND c.key = f.conversation
         JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = f.conversation AND e.seq = f.seq
         WHERE e.kind BETWEEN p_first_kind AND p_last_kind
-          AND threadkeep.is_listed(p_tenant, c.key, c.is_first, c.facts, c.large, p_where)
+          AND (p_where IS NULL OR threadkeep.is_listed(p_tenant, c.key, c.is_first, c.facts, c.large, p_where))
         ORDER BY f.place LIMIT p_limit
     )
     -- A tenant that was moved to another machine has positions beyond the sequence there.
-    SELECT NULL::text, coalesce(p_bound, greatest(newest_indexed, max(k.position) OVER ())), n.id, n.facts, n.created_at, n.head, n.newest,
+    SELECT NULL::text, coalesce(p_bound, greatest(newest_indexed, max(k.position) OVER ())), n.id, n.facts, n.created_at,
+           n.head, n.newest,
            CASE WHEN row_number() OVER (PARTITION BY n.key ORDER BY k.place) = 1 THEN threadkeep.jumps(p_tenant, n.key) END,
            e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
-    FROM k JOIN threadkeep.conversation_now n ON n.tenant = p_tenant AND n.key = k.conversation
+    FROM k JOIN threadkeep.now(p_tenant, ARRAY(SELECT k.conversation FROM k)) n ON n.key = k.conversation
     JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = k.conversation AND e.seq = k.seq
     ORDER BY k.place;
 END $$;
 
--- Where the newest messages before an entry are that hold one of the forms of a word. Runs as the owner, like `candidates`,
--- and for the same reason.
-CREATE FUNCTION threadkeep.holding_word(
-    p_tenant integer, p_owner integer, p_conversation bigint, p_word tsquery, p_before integer, p_limit integer
-) RETURNS TABLE (seq integer)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
-BEGIN
-    RETURN QUERY SELECT w.seq FROM threadkeep.word w
-    WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ (
-        p_word && quote_literal('¤u' || p_owner)::tsquery && quote_literal('¤c' || p_conversation)::tsquery
-    ) AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation = p_conversation
-      AND w.seq < p_before
-    ORDER BY w.seq DESC LIMIT p_limit;
-END $$;
-
--- The same for several words: a row for each, in order. What has to do with what is decided in Python, for every backend.
+-- For each of several words, in order, where the newest messages before an entry are that hold one of its forms. What has to do with
+-- what is decided in Python, for every backend. Runs as the owner, like `candidates`, and for the same reason.
 CREATE FUNCTION threadkeep.holding(
     p_tenant integer, p_owner integer, p_id bytea, p_words text[], p_before integer, p_each integer, p_caught_up boolean
-) RETURNS TABLE (refused text, seqs integer[]) LANGUAGE plpgsql STABLE AS $$
-DECLARE here bigint;
+) RETURNS TABLE (refused text, seqs integer[])
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    here bigint;
+    word text;
+    query tsquery;
 BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    PERFORM threadkeep.works_for(p_tenant);
     SELECT c.key INTO here FROM threadkeep.conversation c
     WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner;
     IF here IS NULL THEN
         refused := 'conversation_not_found';
-    ELSIF NOT p_caught_up AND threadkeep.is_behind(p_tenant, p_owner) THEN
+    ELSIF NOT p_caught_up AND EXISTS (
+        SELECT FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner
+    ) THEN
         refused := 'behind';
     END IF;
     IF refused IS NOT NULL THEN
         RETURN NEXT;
         RETURN;
     END IF;
-    RETURN QUERY
-    SELECT NULL::text, ARRAY(
-        SELECT k.seq FROM threadkeep.holding_word(p_tenant, p_owner, here, said.word::tsquery, p_before, p_each) k
-    )
-    FROM unnest(p_words) WITH ORDINALITY said (word, place) ORDER BY said.place;
+    FOREACH word IN ARRAY p_words LOOP
+        query := word::tsquery && quote_literal('¤u' || p_owner)::tsquery && quote_literal('¤c' || here)::tsquery;
+        seqs := ARRAY(
+            SELECT w.seq FROM threadkeep.word w
+            WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ query
+              AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation = here AND w.seq < p_before
+            ORDER BY w.seq DESC LIMIT p_each
+        );
+        RETURN NEXT;
+    END LOOP;
 END $$;
+

@@ -2,66 +2,6 @@
 -- what was decided if that is still the end. It knows no rule: where a primary key is taken, a lease is not the present one or a
 -- conversation is gone, it fails as a whole with `unique_violation`, and the caller looks at the end again.
 
--- The end of a log, and what a decision may ask beyond it: whether `p_parent` is on a branch and what continued it, the entry
--- that tells of the queued turn `p_queued`, what the key `p_key` made, and all facts. No row if there is no such conversation.
-CREATE FUNCTION threadkeep.end_of(
-    p_tenant integer, p_owner integer, p_id bytea, p_parent integer, p_queued integer, p_key bytea, p_facts boolean
-) RETURNS TABLE (
-    conversation bigint, version integer, status text, facts jsonb, large jsonb, last integer, head integer, newest integer, total bigint, messages integer,
-    turns threadkeep.turn[], pieces integer, message bytea, turn integer, characters integer, bytes integer,
-    is_on_branch boolean, follower integer, queued jsonb, made_in bigint, digest bytea, first_made integer, last_made integer
-) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    RETURN QUERY
-    SELECT c.key, c.version, c.facts ->> 'status', CASE WHEN p_facts THEN c.facts END, CASE WHEN p_facts THEN c.large END, c.last, c.head, c.newest, c.total, c.messages,
-           ARRAY(SELECT t FROM threadkeep.turn t WHERE t.tenant = p_tenant AND t.conversation = c.key ORDER BY t.number),
-           d.number, d.message, d.turn, d.ends, d.bytes,
-           threadkeep.is_on_branch(p_tenant, c.key, p_parent), threadkeep.follower(p_tenant, c.key, p_parent),
-           (SELECT e.parts FROM threadkeep.entry e
-            WHERE e.tenant = p_tenant AND e.conversation = c.key AND e.seq = p_queued),
-           k.conversation, k.digest, k.first, k.last
-    FROM threadkeep.conversation_now c
-    LEFT JOIN LATERAL (
-        SELECT d.* FROM threadkeep.chunk d
-        WHERE d.tenant = p_tenant AND d.conversation = c.key ORDER BY d.number DESC LIMIT 1
-    ) d ON true
-    LEFT JOIN LATERAL threadkeep.made_by(p_tenant, p_key) k ON true
-    WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner;
-END $$;
-
--- What an idempotency key made. A key of a deleted conversation is free again.
-CREATE FUNCTION threadkeep.made_by(p_tenant integer, p_key bytea)
-RETURNS TABLE (conversation bigint, id bytea, digest bytea, first integer, last integer) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    IF p_key IS NOT NULL THEN
-        PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-        RETURN QUERY SELECT c.key, c.id, k.digest, k.first, k.last
-        FROM threadkeep.key k JOIN threadkeep.conversation c ON c.tenant = k.tenant AND c.key = k.conversation
-        WHERE k.tenant = p_tenant AND k.name = p_key AND c.id IS NOT NULL;
-    END IF;
-END $$;
-
--- The entry that continued `p_parent` in its own run, or 0.
-CREATE FUNCTION threadkeep.follower(p_tenant integer, p_conversation bigint, p_parent integer)
-RETURNS integer LANGUAGE plpgsql STABLE AS $$
-DECLARE found_seq integer;
-BEGIN
-    IF p_parent IS NULL THEN
-        RETURN NULL;
-    END IF;
-    SELECT e.seq INTO found_seq FROM threadkeep.entry e
-    WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq > p_parent AND e.kind <= 8
-    ORDER BY e.seq LIMIT 1;
-    IF EXISTS (
-        SELECT FROM threadkeep.jump j
-        WHERE j.tenant = p_tenant AND j.conversation = p_conversation AND j.first = found_seq
-    ) THEN
-        RETURN 0;
-    END IF;
-    RETURN coalesce(found_seq, 0);
-END $$;
-
 -- The records of many conversations of one tenant in one commit; an argument without rows is null. Row by row: an engine that
 -- distributes tables refuses INSERT … SELECT under row-level security, and a few rows take no longer this way.
 -- `p_places` names the conversations that get entries, `p_leases` the turns that must still be held (those of records
@@ -94,8 +34,17 @@ BEGIN
             -- Nobody takes this conversation for indexed, or deletes it, while its row in `behind` is held.
             PERFORM FROM threadkeep.behind b
             WHERE b.tenant = p_tenant AND b.owner = place.owner AND b.conversation = place.conversation FOR KEY SHARE;
+            CONTINUE WHEN FOUND;
+            PERFORM FROM threadkeep.conversation c
+            WHERE c.tenant = p_tenant AND c.key = place.conversation AND c.id IS NOT NULL FOR KEY SHARE;
+            IF FOUND THEN
+                INSERT INTO threadkeep.behind (conversation, tenant, owner)
+                VALUES (place.conversation, p_tenant, place.owner) ON CONFLICT DO NOTHING;
+                PERFORM FROM threadkeep.behind b
+                WHERE b.tenant = p_tenant AND b.owner = place.owner AND b.conversation = place.conversation FOR KEY SHARE;
+            END IF;
             IF NOT FOUND THEN
-                PERFORM threadkeep.fall_behind(p_tenant, place.owner, place.conversation);
+                RAISE unique_violation USING MESSAGE = 'a conversation is gone';
             END IF;
         END LOOP;
         FOREACH entry IN ARRAY p_entries LOOP
@@ -132,7 +81,15 @@ BEGIN
     END IF;
     IF p_changes IS NOT NULL THEN
         FOREACH change IN ARRAY p_changes LOOP
-            PERFORM threadkeep.change(p_tenant, change);
+            -- Without facts, its version alone.
+            UPDATE threadkeep.conversation c SET
+                version = change.version, is_first = coalesce(change.is_first, c.is_first), facts = coalesce(change.facts, c.facts),
+                large = CASE WHEN change.facts IS NULL THEN c.large ELSE change.large END
+            WHERE c.tenant = p_tenant AND c.key = change.conversation RETURNING c.owner INTO done;
+            IF change.title_words IS NOT NULL THEN
+                DELETE FROM threadkeep.title_word t WHERE t.tenant = p_tenant AND t.conversation = change.conversation;
+                PERFORM threadkeep.add_title_words(p_tenant, done, change.conversation, change.title_words);
+            END IF;
         END LOOP;
     END IF;
     IF p_turns IS NOT NULL THEN
@@ -208,37 +165,6 @@ BEGIN
     END IF;
 END $$;
 
--- Make the row of a conversation in `behind` and hold it.
-CREATE FUNCTION threadkeep.fall_behind(p_tenant integer, p_owner integer, p_conversation bigint)
-RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM FROM threadkeep.conversation c
-    WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.id IS NOT NULL FOR KEY SHARE;
-    IF FOUND THEN
-        INSERT INTO threadkeep.behind (conversation, tenant, owner) VALUES (p_conversation, p_tenant, p_owner)
-        ON CONFLICT DO NOTHING;
-        PERFORM FROM threadkeep.behind b
-        WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = p_conversation FOR KEY SHARE;
-    END IF;
-    IF NOT FOUND THEN
-        RAISE unique_violation USING MESSAGE = 'a conversation is gone';
-    END IF;
-END $$;
-
--- Change a conversation as a whole; without facts, its version alone.
-CREATE FUNCTION threadkeep.change(p_tenant integer, p_change threadkeep.change) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE changed integer;
-BEGIN
-    UPDATE threadkeep.conversation c SET
-        version = p_change.version, is_first = coalesce(p_change.is_first, c.is_first), facts = coalesce(p_change.facts, c.facts),
-        large = CASE WHEN p_change.facts IS NULL THEN c.large ELSE p_change.large END
-    WHERE c.tenant = p_tenant AND c.key = p_change.conversation RETURNING c.owner INTO changed;
-    IF p_change.title_words IS NOT NULL THEN
-        DELETE FROM threadkeep.title_word t WHERE t.tenant = p_tenant AND t.conversation = p_change.conversation;
-        PERFORM threadkeep.add_title_words(p_tenant, changed, p_change.conversation, p_change.title_words);
-    END IF;
-END $$;
-
 CREATE FUNCTION threadkeep.add_title_words(p_tenant integer, p_owner integer, p_conversation bigint, p_words text[])
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE added text;
@@ -271,13 +197,6 @@ BEGIN
     WHERE k.tenant = p_tenant AND k.name = p_key.name;
 END $$;
 
--- One row if a tenant uses this id.
-CREATE FUNCTION threadkeep.is_taken(p_tenant integer, p_id bytea) RETURNS SETOF bigint LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    RETURN QUERY SELECT c.key FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.id = p_id;
-END $$;
-
 -- Create a conversation. Its id, or its key, may be taken. Nobody forgets the user's name meanwhile.
 CREATE FUNCTION threadkeep.create_conversation(
     p_tenant integer, p_owner integer, p_user text, p_id bytea, p_now timestamptz, p_key bytea, p_digest bytea,
@@ -285,7 +204,7 @@ CREATE FUNCTION threadkeep.create_conversation(
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE made bigint;
 BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    PERFORM threadkeep.works_for(p_tenant);
     PERFORM FROM threadkeep.person p WHERE p.tenant = p_tenant AND p.name = p_user FOR KEY SHARE;
     IF NOT FOUND THEN
         PERFORM threadkeep.enter_person(p_tenant, p_user, p_owner);
