@@ -11,7 +11,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.retention.erasure import Erasure
 from threadkeep.runtime import open_store, open_unanswered
 from threadkeep.store.attachments import Attachments
-from threadkeep.store.postgres import store as postgres_store
+from threadkeep.store.postgres import database
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, NO_TIME, new, running, say
 
@@ -110,7 +110,7 @@ async def test_a_table_that_is_too_large_is_not_written_anew(
     postgres_server: PostgresServer, postgres_database: Urls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await _store_and_delete(postgres_database)
-    monkeypatch.setattr(postgres_store, "REWRITTEN_BYTES", 0)
+    monkeypatch.setattr(database, "REWRITTEN_BYTES", 0)
     before = postgres_server.fetch("SELECT pg_relation_filenode('threadkeep.entry')", postgres_database.owner)
     store = await open_store(postgres_database.server)
     assert await store.purge(NO_TIME) == 1

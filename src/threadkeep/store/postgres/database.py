@@ -21,6 +21,7 @@ from threadkeep.errors import (
     EntryNotFound,
     InvalidCursor,
     StorageFull,
+    StoreBusy,
     StoreError,
 )
 from threadkeep.store.codec import (
@@ -41,6 +42,8 @@ from threadkeep.store.unreached import Unreached
 T = TypeVar("T")
 
 REMEMBERED = 10_000
+REWRITTEN_BYTES = 256 * 1024 * 1024
+"""How large a table may be that is written anew after a purge, while all others wait."""
 REFUSALS = {
     kind.code: kind
     for kind in (AlreadyExists, ConversationBusy, ConversationNotFound, EntryNotFound, InvalidCursor, StorageFull)
@@ -179,6 +182,15 @@ class Database:
             # One of several machines may be away. If it is all of the database, this fails too.
             rows = await self.pool.call("tenants", None, None)
         return await self.unreached.each(job, rows, lambda row: work(row["key"]), lambda row: str(row["name"]))
+
+    async def rewrite(self, *tables: str) -> bool:
+        """Write tables without what was removed; False if one is used without a pause: a later call tries again."""
+        try:
+            for table in tables:
+                await self.pool.call("rewrite", table, REWRITTEN_BYTES)
+        except StoreBusy:
+            return False
+        return True
 
     def release(self) -> None:
         """Remember no conversations."""

@@ -212,7 +212,8 @@ def _add_turn(commit: Commit, where: Place, turn: OpenTurn, record: Record) -> N
 
 def _turn_row(end: PostgresEnd, where: Place, turn: OpenTurn, until: datetime | None) -> tuple[Any, ...]:
     names = (escape(end.scope.tenant), escape(end.scope.user), where.id)
-    number = (turn.number, turn.fence, turn.state.value, escaped(turn.owner))
+    owner = None if turn.owner is None else escape(turn.owner)
+    number = (turn.number, turn.fence, turn.state.value, owner)
     return end.conversation, until, where.tenant, *number, *names
 
 
@@ -230,8 +231,3 @@ def _add_text(commit: Commit, where: Place, record: Record) -> None:
     elif draft is not None and finishes(record, draft):
         commit.end = end._replace(draft=None, pieces=0)
         commit.add("drafts", (end.conversation, None, where.tenant, end.pieces, *[None] * 6))
-
-
-def escaped(text: str | None) -> str | None:
-    """Return text that a column can keep."""
-    return None if text is None else escape(text)

@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import StoreBusy
 from threadkeep.store.codec import encode_id
 from threadkeep.store.file_tables import NO_CAPS, FileCaps, FileTables, FileUsage, StoredFile, Upload
 from threadkeep.store.postgres.database import Database
 
 STEP = 64
 """How many chunks are removed in one transaction."""
-REWRITTEN_BYTES = 256 * 1024 * 1024
-"""How large a table may be that is written anew after an erasure, while all others wait."""
 _NOBODY = (0, 0)
 
 
@@ -98,9 +95,5 @@ class PostgresFiles(FileTables):
             pass
 
     async def scrub(self) -> None:
-        for table in ("file_chunk", "file", "file_blob"):
-            try:
-                await self._pool.call("rewrite", table, REWRITTEN_BYTES)
-            except StoreBusy:
-                # Somebody uses the table without a pause: autovacuum gives its room away in time.
-                return
+        # Where somebody uses a table without a pause, autovacuum gives its room away in time.
+        await self._db.rewrite("file_chunk", "file", "file_blob")

@@ -17,7 +17,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Turn
-from threadkeep.errors import ConversationNotFound, EntryNotFound, StoreBusy, StoreUnavailable
+from threadkeep.errors import ConversationNotFound, EntryNotFound, StoreUnavailable
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id, microseconds
@@ -42,8 +42,6 @@ T = TypeVar("T")
 PING_SECONDS = 2.0
 PURGE_STEP = 5000
 """How many entries one step of a purge removes."""
-REWRITTEN_BYTES = 256 * 1024 * 1024
-"""How large a table may be that is written anew after a purge, while all others wait."""
 REWRITTEN = ("entry", "conversation", "chunk", "title_word", "word", "turn", "person", "api_key")
 """The tables with content or names of people."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -172,11 +170,7 @@ class PostgresStore(RuledStore):
             await self._pool.call("forget_person", tenant, person)
         if owner is None and not any(conversations for _, conversations in emptied):
             return 0
-        try:
-            for table in REWRITTEN:
-                await self._pool.call("rewrite", table, REWRITTEN_BYTES)
-        except StoreBusy:
-            # Somebody uses the table without a pause: the next purge tries again.
+        if not await self._db.rewrite(*REWRITTEN):
             return 0
         return sum([len(await self._pool.call("forget_removals", *each)) for each in emptied])
 

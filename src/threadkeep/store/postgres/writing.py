@@ -38,21 +38,8 @@ FLIGHTS = 4
 """How many statements of a tenant are under way at a time."""
 WOKEN = 16
 """How many writers go on at a time when their group is stored."""
-_TABLES = (
-    "places",
-    "leases",
-    "entries",
-    "jumps",
-    "keys",
-    "changes",
-    "turns",
-    "ended",
-    "chunks",
-    "drafts",
-    "acts",
-    "uses",
-    "rooms",
-)
+_TABLES = "places leases entries jumps keys changes turns ended chunks drafts acts uses rooms"
+"""The arguments of `commit`, in order."""
 
 
 class Log:
@@ -235,7 +222,7 @@ class Committer:
     """Sends commits, many at a time."""
 
     def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+        self._pool, self._tables = pool, _TABLES.split()
         self._waiting: dict[int, list[Waiting]] = {}
         self._flights: dict[int, set[asyncio.Task[None] | Commit]] = {}
 
@@ -318,7 +305,7 @@ class Committer:
                 tables.setdefault(table, []).extend(rows)
         tables["rooms"] = [list(room) for room in sorted(set(map(tuple, tables.get("rooms", ()))))]
         try:
-            await self._pool.write("commit", tenant, *(tables.get(table) or None for table in _TABLES))
+            await self._pool.write("commit", tenant, *(tables.get(table) or None for table in self._tables))
         except (MovedError, ThreadkeepError) as error:
             return error
         except Exception as error:
@@ -328,14 +315,5 @@ class Committer:
 
 
 def _new_conversation(scope: Scope, name: str, new: NewConversation, now: datetime) -> Conversation:
-    return Conversation.model_construct(
-        scope=scope,
-        id=name,
-        assistant=new.assistant,
-        title=new.title,
-        system=new.system,
-        model=new.model,
-        metadata=new.metadata,
-        created_at=now,
-        updated_at=now,
-    )
+    known = {**dict(new), "scope": scope, "id": name, "created_at": now, "updated_at": now}
+    return Conversation.model_construct(**known)
