@@ -26,7 +26,7 @@ from threadkeep.server.identity.refusals import Refusals, record_denials
 from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.logs import log_request
 from threadkeep.server.metrics import ServerMetrics, metrics_routes
-from threadkeep.server.middleware.body_size import BodySize, QueryText
+from threadkeep.server.middleware.body_size import BodySize
 from threadkeep.server.middleware.headers import DEGRADED, AnswerHeaders, DegradedHeader, RootPath
 from threadkeep.server.middleware.origins import OriginGuard
 from threadkeep.server.middleware.tracking import OpenRequests, RecordRequests, TrackRequests
@@ -183,7 +183,6 @@ def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, met
     """Add the middleware; the one added last sees a request first."""
     app.add_middleware(HeadRequests)
     app.add_middleware(TrackRequests, open_requests=open_requests)
-    app.add_middleware(QueryText)
     app.add_middleware(BodySize, most=settings.max_body_bytes, files=_files(settings))
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors_origins, **CROSS_ORIGIN)

@@ -4,6 +4,8 @@ HEAD gets the answer of GET without the body: the routes have GET only. An event
 HEAD.
 """
 
+from collections.abc import Awaitable
+
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import Message, Receive, Scope, Send
@@ -64,10 +66,10 @@ IS_HEAD = "threadkeep.head"
 class HeadRequests(HttpMiddleware):
     """Answers HEAD as GET, without the body."""
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != "HEAD":
-            await self.app(scope, receive, send)
-            return
+    def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return (self._without_body if scope["method"] == "HEAD" else self.app)(scope, receive, send)
+
+    async def _without_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         asked: Scope = {**scope, "method": "GET", IS_HEAD: True}
 
         async def send_without_body(message: Message) -> None:

@@ -7,7 +7,7 @@ conversations.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -57,11 +57,12 @@ class HttpMiddleware(ABC):
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (self.handle if scope["type"] == "http" else self.app)(scope, receive, send)
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        # Nothing is awaited here, so that every step of an answer passes through one frame less.
+        return (self.handle if scope["type"] == "http" else self.app)(scope, receive, send)
 
     @abstractmethod
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass a request on, or answer it."""
 
 

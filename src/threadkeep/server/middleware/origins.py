@@ -10,6 +10,7 @@ authentication, Host must therefore name the loopback.
 """
 
 import re
+from collections.abc import Awaitable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -34,13 +35,13 @@ class OriginGuard(HttpMiddleware):
         self.origins = origins
         self.loopback = loopback
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         headers, app = Headers(scope=scope), self.app
         if self.loopback and not _is_for_loopback(headers):
             app = problem(400, "foreign_host", "This server answers only to 127.0.0.1, localhost and [::1].")
         elif _is_foreign(headers, self.origins) and not _opens_page(scope):
             app = problem(403, "foreign_origin", "This server answers only to its own page.")
-        await app(scope, receive, send)
+        return app(scope, receive, send)
 
 
 def is_our_page(connection: HTTPConnection) -> bool:

@@ -47,7 +47,7 @@ async def _stopped(app: ASGIApp, begun: asyncio.Event, requests: OpenRequests) -
     async def send(message: Message) -> None:
         sent.append(dict(message))
 
-    answering = asyncio.create_task(TrackRequests(app, requests)(dict(SCOPE), _nothing, send))
+    answering = asyncio.ensure_future(TrackRequests(app, requests)(dict(SCOPE), _nothing, send))
     await begun.wait()
     await requests.end()
     await answering
