@@ -12,7 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Required, Self, TypedDict, TypeVar
 
-from threadkeep.background import LoopThread
 from threadkeep.conversation.clock import second_text
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
@@ -24,6 +23,7 @@ from threadkeep.errors import PackageMissing, StoreUnavailable
 from threadkeep.runtime import open_unanswered
 from threadkeep.settings import Settings
 from threadkeep.store.paging import check_limit
+from threadkeep_integrations.loop_thread import LoopThread
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

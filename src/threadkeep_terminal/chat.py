@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from threadkeep.assistants import found_assistants, load_assistant, load_counter
-from threadkeep.background import LoopThread
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Message, Role
@@ -22,6 +21,7 @@ from threadkeep.hosting import Hosting, file_limits
 from threadkeep.runtime import open_conversations
 from threadkeep.settings import Settings
 from threadkeep.turn.assistant import Assistant
+from threadkeep_integrations.loop_thread import LoopThread
 from threadkeep_terminal.chat_terminal import ChatTerminal, interrupts
 from threadkeep_terminal.follower import Follower
 from threadkeep_terminal.session import Session, assistant_of, greet, resumed, way_back

@@ -5,7 +5,6 @@ import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
-from threadkeep.background import LoopThread
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.parts import Attachment
@@ -14,6 +13,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, InvalidValue
 from threadkeep.settings import Settings
 from threadkeep.turn.assistant import Assistant
+from threadkeep_integrations.loop_thread import LoopThread
 from threadkeep_terminal.chat_terminal import ChatTerminal
 
 

@@ -1,19 +1,16 @@
-"""Tasks that never die silently, a thread for one call, and an event loop for callers that are not asynchronous."""
+"""Tasks that never die silently, and a thread for one call."""
 
 import asyncio
-import os
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import CancelledError, ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
-from threading import Event
 
 import pytest
 
 from tests.unit.turn.processes import Processes, new_conversation, until
 from threadkeep import background as module
-from threadkeep.background import LoopThread, in_thread, supervised
+from threadkeep.background import in_thread, supervised
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.turn import Lease
 from threadkeep.errors import StoreUnavailable
@@ -25,50 +22,6 @@ from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.scripted_model import ScriptedModel
 from threadkeep.tools.mcp import McpServer, McpServers
 from threadkeep_integrations.mcp.connection import Connection
-
-
-async def answer() -> int:
-    return 42
-
-
-def test_what_is_given_behind_the_end_is_refused_and_not_left_unanswered() -> None:
-    background = LoopThread()
-    assert background.run(answer()) == 42
-    background.close()
-    background.close()
-    with pytest.raises(CancelledError):
-        background.run(answer())
-
-
-def test_what_runs_at_the_end_is_cancelled_for_who_waits_for_it() -> None:
-    background, has_begun = LoopThread(), Event()
-
-    async def endless() -> None:
-        has_begun.set()
-        await asyncio.Event().wait()
-
-    with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(background.run, endless())
-        assert has_begun.wait(10)
-        background.close()
-        with pytest.raises(CancelledError):
-            waiting.result(10)
-
-
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_process_that_was_forked_is_refused_and_not_left_unanswered() -> None:
-    with LoopThread() as background:
-        child = os.fork()
-        if child == 0:
-            try:
-                background.run(answer())
-            except CancelledError:
-                background.close()
-                os._exit(7)
-            os._exit(1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-        assert background.run(answer()) == 42
-
 
 FAILURES = [StoreUnavailable(), RuntimeError("a bug"), asyncio.CancelledError(), MemoryError()]
 
