@@ -39,8 +39,8 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m bench.house --check
-	$(BIN)/oxfmt --check src/threadkeep/web tests/unit/web
-	$(BIN)/oxlint src/threadkeep/web tests/unit/web
+	$(BIN)/oxfmt --check src/threadkeep_pages/web tests/unit/threadkeep_pages/web
+	$(BIN)/oxlint src/threadkeep_pages/web tests/unit/threadkeep_pages/web
 	$(BIN)/node $(NPM)/node_modules/typescript/bin/tsc
 	$(BIN)/hadolint deploy/Dockerfile
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml

@@ -14,7 +14,7 @@ from tests.browser.conftest import NewContext
 from tests.browser.person import Api, Person
 from tests.browser.server import Server
 
-TEXTS = Path(__file__).parents[2] / "src" / "threadkeep" / "web" / "texts"
+TEXTS = Path(__file__).parents[2] / "src" / "threadkeep_pages" / "web" / "texts"
 # Everything that is read or heard, but not what people, models and tools said, names of things, and keys.
 UNMARKED = """() => {
   const said = '[dir=auto], code, kbd, strong, pre, .tk-md, .tk-legend, svg text, .answers .muted, noscript';

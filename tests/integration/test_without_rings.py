@@ -24,6 +24,7 @@ async def main():
             print((await client.post("/chat", json={"query": "Hello"})).json()["code"])
             print((await client.get("/v1/conversations")).status_code)
             print((await client.post("/v1/conversations", json={})).json()["detail"])
+            print((await client.get("/", headers={"Accept": "text/html"})).status_code)
             chats = b'[{"title": "Trip", "mapping": {}}]'  # of ChatGPT
             print((await client.post("/v1/import", content=chats)).json()["detail"])
 
@@ -63,7 +64,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Alone:
 
 
 @pytest.mark.parametrize(
-    "ring", ["assistants", "commands", "importers", "integrations", "protocols", "retrieval", "terminal"]
+    "ring", ["assistants", "commands", "importers", "integrations", "pages", "protocols", "retrieval", "terminal"]
 )
 def test_no_ring_is_there(alone: Alone, ring: str) -> None:
     done = alone.python("-c", f"import threadkeep_{ring}")
@@ -85,7 +86,7 @@ def test_what_a_ring_would_do_is_refused_in_a_line(alone: Alone, command: tuple[
 def test_the_server_serves_its_own_routes_and_says_that_nobody_can_answer(alone: Alone) -> None:
     done = alone.python("-c", SERVED)
     assert (done.returncode, done.stderr) == (0, "")
-    dialect, listed, created, imported = done.stdout.splitlines()
-    assert (dialect, listed) == ("not_found", "200")
+    dialect, listed, created, page, imported = done.stdout.splitlines()
+    assert (dialect, listed, page) == ("not_found", "200", "404")
     assert "No installed package offers the model demo" in created
     assert "no installed package reads those of other programs" in imported

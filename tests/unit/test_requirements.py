@@ -33,7 +33,7 @@ def test_the_bill_of_materials_names_all_that_a_release_brings_along() -> None:
     named = {component["purl"].rpartition("@")[0] for component in bill["components"]}
     pinned = (ROOT / "requirements" / "container.txt").read_text(encoding="utf-8")
     assert {f"pkg:pypi/{line.partition('==')[0]}" for line in pinned.splitlines() if "==" in line} <= named
-    folders = [folder.name for folder in (ROOT / "src/threadkeep/web/vendor").iterdir() if folder.is_dir()]
+    folders = [folder.name for folder in (ROOT / "src/threadkeep_pages/web/vendor").iterdir() if folder.is_dir()]
     assert len([name for name in named if name.startswith("pkg:npm/")]) == len(folders) > 5
     references = [component["bom-ref"] for component in bill["components"]]
     assert len(set(references)) == len(references)

@@ -18,7 +18,7 @@ from threadkeep.background import supervised
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversations import Conversations
-from threadkeep.rings import PROTOCOLS, load_all
+from threadkeep.rings import PAGES, PROTOCOLS, load_all
 from threadkeep.server.health import health_routes, trial_routes
 from threadkeep.server.identity.api_keys import ApiKeyGuard
 from threadkeep.server.identity.guards import Guard, OpenGuard, identify
@@ -31,7 +31,6 @@ from threadkeep.server.middleware.headers import DEGRADED, AnswerHeaders, Degrad
 from threadkeep.server.middleware.origins import OriginGuard
 from threadkeep.server.middleware.tracking import OpenRequests, RecordRequests, TrackRequests
 from threadkeep.server.negotiation import HeadRequests
-from threadkeep.server.page import PageFiles, page_routes, unknown_page
 from threadkeep.server.problems import DESCRIBED, answer_with_problems
 from threadkeep.server.routes.about import about_routes
 from threadkeep.server.routes.admin import admin_routes, user_routes
@@ -44,7 +43,6 @@ from threadkeep.server.routes.files import file_routes, upload_routes
 from threadkeep.server.routes.messages import message_routes, reaction_routes
 from threadkeep.server.routes.retention import retention_routes
 from threadkeep.server.routes.search import search_routes
-from threadkeep.server.routes.shares import share_routes
 from threadkeep.server.routes.transfer import bulk_export_routes, import_routes
 from threadkeep.settings import Settings
 from threadkeep.store.values import Outage
@@ -119,9 +117,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     app.state.guard = guard
     app.state.limits = Limits(settings)
     app.state.open_requests = open_requests
-    offered = {"killable": settings.may_be_killed, "share": settings.may_share}
-    files = PageFiles(root_path=settings.root_path, told=[name for name, is_on in offered.items() if is_on])
-    answer_with_problems(app, lambda request: unknown_page(files, request))
+    answer_with_problems(app)
     record_denials(app, refusals)
     app.include_router(health_routes(conversations, ready_in_outage=settings.ready_in_outage))
     operator = LOCAL.tenant if settings.auth == "none" else settings.operator_tenant
@@ -129,9 +125,9 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     if settings.auth == "keys":
         app.include_router(login_routes(keys, conversations))
     _add_routes(app, conversations, settings)
-    app.include_router(page_routes(files))
     app.add_api_route("/openapi.json", lambda: JSONResponse(app.openapi()), **_FOR_USERS)
-    app.mount("/static", files, name="static")
+    for add_pages in load_all(PAGES):
+        add_pages(app, conversations, settings)
     _watch_work(metrics, conversations, open_requests)
     if settings.spool_dir is not None:
         _watch_spool(metrics, conversations)
@@ -147,8 +143,6 @@ def _add_routes(app: FastAPI, conversations: Conversations, settings: Settings) 
     app.include_router(user_routes(conversations, settings.audit_key), dependencies=[Depends(within_rate)])
     for protocol_routes in load_all(PROTOCOLS):
         app.include_router(protocol_routes(conversations, settings), dependencies=[Depends(within_rate)])
-    if settings.may_share:
-        app.include_router(share_routes(conversations, settings.root_path))
     if settings.may_be_killed:
         app.include_router(trial_routes())
 

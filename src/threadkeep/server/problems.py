@@ -5,7 +5,7 @@ server's log: they may hold content.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -114,14 +114,9 @@ def problem(status: int, code: str, detail: str, headers: Mapping[str, str] | No
     return Problem(fields, {"Cache-Control": "no-store", **(headers or {})}, status, code)
 
 
-def answer_with_problems(app: FastAPI, unknown: Callable[[Request], Response | None]) -> None:
-    """Make every error that reaches the framework a problem; `unknown` may answer a 404 in another way."""
-
-    @app.exception_handler(HTTPException)
-    async def refused(request: Request, error: HTTPException) -> Response:
-        answer = unknown(request) if error.status_code == 404 else None
-        return answer or await _refused(request, error)
-
+def answer_with_problems(app: FastAPI) -> None:
+    """Make every error that reaches the framework a problem."""
+    app.exception_handler(HTTPException)(_refused)
     app.exception_handler(RequestValidationError)(_misshapen)
     app.exception_handler(ThreadkeepError)(_known)
     app.exception_handler(ClientDisconnect)(_left)

@@ -13,7 +13,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.export import export_text
 from threadkeep.conversations import Conversations
-from threadkeep.server.html_export import POLICY, HtmlWriter
+from threadkeep.rings import WRITERS, load
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
 from threadkeep.server.requests import ConversationId
@@ -21,6 +21,8 @@ from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.transfer.exporter import EXPORTED
 
 LONGEST_NAME = 60
+POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
+"""For files in which nothing is to run or load; a writer may have its own."""
 
 
 class DocumentFormat(StrEnum):
@@ -58,19 +60,21 @@ def export_routes(conversations: Conversations) -> APIRouter:
         handle = conversations.at(who.scope, id)
         found = await handle.snapshot(head=head)  # or it is not found, which no stream could say
         conversation = found.conversation
-        headers = file_headers(conversation, chosen)
+        writer: Any = MarkdownWriter
+        if chosen is DocumentFormat.HTML:
+            writer = load(WRITERS, "html", "the writer of HTML")
+        headers = file_headers(conversation, chosen, getattr(writer, "policy", POLICY))
         await conversations.admin.record(who.scope.tenant, EXPORTED, f"conversation:{id}", format=chosen.value)
         if chosen is DocumentFormat.JSON:
             text = export_text(conversation, handle.reading.entries(conversation), utc_now())
             return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
-        writer = MarkdownWriter(conversation) if chosen is DocumentFormat.MARKDOWN else HtmlWriter(conversation)
-        text = handle.reading.written(writer, found.branch)
+        text = handle.reading.written(writer(conversation), found.branch)
         return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
 
     return router
 
 
-def file_headers(conversation: Conversation, chosen: DocumentFormat) -> dict[str, str]:
+def file_headers(conversation: Conversation, chosen: DocumentFormat, policy: str) -> dict[str, str]:
     """Return what makes an answer a file with a harmless name; a page of ours never shows it as a part of itself."""
     ending = _ENDINGS[chosen]
     plain = f"conversation-{conversation.id}.{ending}"
@@ -78,6 +82,6 @@ def file_headers(conversation: Conversation, chosen: DocumentFormat) -> dict[str
     named = f"conversation-{words}.{ending}" if words else plain
     return {
         "Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(named, safe='')}",
-        "Content-Security-Policy": POLICY,
+        "Content-Security-Policy": policy,
         "Cache-Control": "no-store",
     }

@@ -13,7 +13,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
 from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.server.html_export import LONGEST, POLICY, STYLE, HtmlWriter, prose, safe
+from threadkeep_pages.html_export import LONGEST, POLICY, STYLE, HtmlWriter, prose, safe
 
 AT = datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
 HOSTILE = [

@@ -16,12 +16,12 @@ from threadkeep.conversation.share import Share
 from threadkeep.conversation.value import Moment
 from threadkeep.conversations import Conversations
 from threadkeep.errors import RateLimited, ShareNotFound
-from threadkeep.server.html_export import POLICY, HtmlWriter, notice
 from threadkeep.server.identity.api_keys import WrongKeyLimiter
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import within_rate
 from threadkeep.server.requests import Body, ConversationId, Lasts
 from threadkeep.server.responses import Shown
+from threadkeep_pages.html_export import POLICY, HtmlWriter, notice
 
 MOST_READERS = 100
 """How many readers of links are answered at a time: drawing a long conversation takes a while."""

@@ -15,16 +15,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import dirname, join, normpath
+from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from threadkeep.conversations import Conversations
 from threadkeep.server.negotiation import takes_gzip
+from threadkeep.settings import Settings
+from threadkeep_pages.shares import share_routes
 
-WEB = Path(__file__).parent.parent / "web"
+WEB = Path(__file__).parent / "web"
 DOCUMENT = "index.html"
 FIRST = "app.js"
 WHOLE = "whole.js"
@@ -174,6 +178,26 @@ class PageFiles:
         return self._text(name) if name.startswith("vendor/") else _COMMENT.sub("", self._text(name))
 
 
+def add_page(app: FastAPI, conversations: Conversations, settings: Settings) -> None:
+    """Add the page to a server, which also tells a person at an unknown address so; and shared conversations."""
+    offered = {"killable": settings.may_be_killed, "share": settings.may_share}
+    files = PageFiles(root_path=settings.root_path, told=[name for name, is_on in offered.items() if is_on])
+    refuse: Any = app.exception_handlers[HTTPException]
+
+    @app.exception_handler(HTTPException)
+    async def refused(request: Request, error: HTTPException) -> Response:
+        is_person = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+        if error.status_code == 404 and is_person:
+            return files.document().answer(request, 404)
+        refusal: Response = await refuse(request, error)
+        return refusal
+
+    app.include_router(page_routes(files))
+    app.mount("/static", files, name="static")
+    if settings.may_share:
+        app.include_router(share_routes(conversations, settings.root_path))
+
+
 def page_routes(files: PageFiles) -> APIRouter:
     """The page, at the address of each of its views, and its service worker, which must be at the root."""
     router = APIRouter(include_in_schema=False)
@@ -274,9 +298,3 @@ def _pairs(names: str) -> list[tuple[str, str]]:
 
 def _path(name: str, path: str) -> str:
     return normpath(join(dirname(name), path))
-
-
-def unknown_page(files: PageFiles, request: Request) -> Response | None:
-    """The page, which says so, for a person at an unknown address. None for programs."""
-    is_person = request.method == "GET" and "text/html" in request.headers.get("accept", "")
-    return files.document().answer(request, 404) if is_person else None

@@ -60,6 +60,8 @@ POLICY = f"{_RULES}; frame-ancestors 'none'; sandbox"
 class HtmlWriter:
     """Writes a branch entry by entry, so that its length does not matter."""
 
+    policy = POLICY
+
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._blocks = BlocksOnce()

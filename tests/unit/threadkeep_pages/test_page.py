@@ -12,7 +12,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from threadkeep.server.page import OWN_HEADERS, WEB, PageFiles, assemble, order, page_routes
+from threadkeep_pages.page import OWN_HEADERS, WEB, PageFiles, assemble, order, page_routes
 
 URL = "http://127.0.0.1:8000"
 

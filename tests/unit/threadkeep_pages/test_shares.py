@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from tests.integration.serving import Server, assert_problem, serving
-from threadkeep.server.html_export import POLICY
 from threadkeep.server.identity import api_keys
-from threadkeep.server.routes import shares
+from threadkeep_pages import shares
+from threadkeep_pages.html_export import POLICY
 
 HTML = {"Accept": "text/html"}
 

@@ -9,7 +9,7 @@ Object.assign(globalThis, {
   document: { documentElement: { dataset: { root: "http://localhost" } } },
   location: new URL("http://localhost/"),
 });
-const { changeMetadata } = await import("../../../src/threadkeep/web/metadata.js");
+const { changeMetadata } = await import("../../../../src/threadkeep_pages/web/metadata.js");
 
 /** A conversation on a server that takes a change of its newest version only, as the real one does. */
 function stored() {

@@ -6,11 +6,11 @@ import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 
-import { LANGUAGES, problemText } from "../../../src/threadkeep/web/language.js";
-import english from "../../../src/threadkeep/web/texts/en.js";
+import { LANGUAGES, problemText } from "../../../../src/threadkeep_pages/web/language.js";
+import english from "../../../../src/threadkeep_pages/web/texts/en.js";
 
 const { Parser } = createRequire(import.meta.url)("internal/deps/acorn/acorn/dist/acorn");
-const WEB = new URL("../../../src/threadkeep/web/", import.meta.url);
+const WEB = new URL("../../../../src/threadkeep_pages/web/", import.meta.url);
 const APART = /^(vendor|texts)\/|^sw\.js$|^preact\.js$/;
 const MODULES = readdirSync(WEB, { recursive: true }).filter((name) => name.endsWith(".js") && !APART.test(name));
 const source = (name) => readFileSync(new URL(name, WEB), "utf8");
