@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from threadkeep.cli.progress import Progress
-from threadkeep.cli.terminal import Terminal
 from threadkeep.errors import InvalidInput, InvalidValue
 from threadkeep.turn.lookup import Scalar
+from threadkeep_commands.progress import Progress
+from threadkeep_commands.terminal import Terminal
 from threadkeep_retrieval.base import Document, Filter, Operator, Query
 from threadkeep_retrieval.embeddings import Embeddings, NoEmbeddings
 from threadkeep_retrieval.errors import IndexUnusable

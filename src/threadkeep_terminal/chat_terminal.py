@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from threadkeep.cli.terminal import BOLD, DIM, Terminal, paint
+from threadkeep_commands.terminal import BOLD, DIM, Terminal, paint
 
 try:
     import readline

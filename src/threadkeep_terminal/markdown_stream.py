@@ -4,7 +4,7 @@ marker at the beginning of a line, or a span such as **bold** that is not closed
 
 import re
 
-from threadkeep.cli.terminal import BOLD, CYAN, DIM, ITALIC, UNDERLINED, paint
+from threadkeep_commands.terminal import BOLD, CYAN, DIM, ITALIC, UNDERLINED, paint
 
 LONGEST_SPAN = 400
 """Characters that are held back while a span is open; a longer one is not marked."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep.cli.terminal import BOLD, CYAN, DIM, ITALIC, UNDERLINED, paint
+from threadkeep_commands.terminal import BOLD, CYAN, DIM, ITALIC, UNDERLINED, paint
 from threadkeep_terminal.markdown_stream import MarkdownStream
 
 ESCAPES = re.compile(r"\x1b\[[\d;]*m")

@@ -2,7 +2,7 @@
 
 import io
 
-from threadkeep.cli.terminal import Terminal
+from threadkeep_commands.terminal import Terminal
 
 
 class Screen(io.StringIO):

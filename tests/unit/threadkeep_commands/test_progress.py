@@ -2,7 +2,7 @@
 
 import io
 
-from threadkeep.cli.progress import Progress
+from threadkeep_commands.progress import Progress
 
 
 class Screen(io.StringIO):
