@@ -7,8 +7,9 @@ from ipaddress import ip_network
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote, urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 
+from threadkeep.conversation.value import Value
 from threadkeep.conversion import IMAGE_SIDE
 from threadkeep.llm.base import DEFAULTS, ModelOptions
 from threadkeep.llm.prices import Price
@@ -60,18 +61,14 @@ def _limit(default: float, description: str) -> Any:
     return Field(default=default, ge=0, allow_inf_nan=False, description=f"{description}; 0 is no limit")
 
 
-class McpSettings(BaseModel):
+class McpSettings(Value):
     """Everything about MCP: the servers by name."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     servers: dict[McpServerName, McpServer] = Field(default_factory=dict)
 
 
-class DialectSettings(BaseModel):
+class DialectSettings(Value):
     """Which assistant answers in a conversation that a dialect begins; where it is missing, the first one does."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sessions: str = Field(default="skillian", min_length=1)
     chat: str = Field(default="chat", min_length=1)
@@ -79,11 +76,9 @@ class DialectSettings(BaseModel):
     query: str = Field(default="shop", min_length=1)
 
 
-class AssistantSettings(BaseModel):
+class AssistantSettings(Value):
     """An assistant: one that a Python file has (`program`, as `module:name`), or one that needs no program: what it is
     told, what it may use, and how much of a history it sees."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     program: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
     instructions: str = ""
@@ -106,11 +101,9 @@ class AssistantSettings(BaseModel):
         return self
 
 
-class Settings(BaseModel):
+class Settings(Value):
     """What can be set. Each field is a key of `threadkeep.toml`, and the variable `THREADKEEP_<FIELD>` of the
     environment unless it is a table."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     store: str = Field(
         default="sqlite:///threadkeep.db", min_length=1, description="where conversations are kept, as a URL"

@@ -56,7 +56,7 @@ async def _rows(arguments: argparse.Namespace) -> list[ListedRow]:
             page = await conversations.list(scope=scope, limit=arguments.limit)
         return [
             ListedRow(
-                **ListedConversation.of(item).model_dump(),
+                **ListedConversation.model_validate(item).model_dump(),
                 user=item.scope.user,
                 usage=await _usage(conversations.at(item.scope, item.id)) if arguments.usage else None,
             )

@@ -116,47 +116,40 @@ def _value_as_text(value: object) -> str:
             return str(value)
 
 
+_FLAGS: dict[str, dict[str, Any]] = {
+    "--host": {"help": "the address to listen on (default: 127.0.0.1)"},
+    "--port": {"type": int, "help": "the port to listen on, 0 for any free one (default: 8000)"},
+    "--root-path": {"metavar": "PATH", "help": "the path under which a proxy serves this server, such as /threads"},
+    "--store": {"metavar": "URL", "help": "where conversations are kept (default: sqlite:///threadkeep.db)"},
+    "--files": {
+        "metavar": "URL",
+        "help": "where attached files are kept: file:///folder, s3://bucket (default: in the store)",
+    },
+    "--spool": {
+        "dest": "spool_dir",
+        "metavar": "FOLDER",
+        "help": "where messages are kept while PostgreSQL is away (default: nowhere)",
+    },
+    "--auth": {"choices": ["none", "keys"], "help": "whether people must sign in with API keys (default: none)"},
+    "--killable": {
+        "action": "store_true",
+        "default": None,
+        "help": "let the page kill this server, which starts again, to see what is left",
+    },
+    "--share": {
+        "action": argparse.BooleanOptionalAction,
+        "help": "let people make links by which anybody can read a conversation (default: only without authentication)",
+    },
+    "--model": {"help": "the model that answers, such as openai:gpt-5 (default: what is found, or demo)"},
+}
+
+
 def add_setting_flags(parser: argparse.ArgumentParser) -> None:
     """Declare a flag for each setting that a command line sets; one that is not given is None."""
-    parser.add_argument("--host", help="the address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, help="the port to listen on, 0 for any free one (default: 8000)")
-    parser.add_argument(
-        "--root-path", metavar="PATH", help="the path under which a proxy serves this server, such as /threads"
-    )
-    parser.add_argument(
-        "--store", metavar="URL", help="where conversations are kept (default: sqlite:///threadkeep.db)"
-    )
-    parser.add_argument(
-        "--files",
-        metavar="URL",
-        help="where attached files are kept: file:///folder, s3://bucket (default: in the store)",
-    )
-    parser.add_argument(
-        "--spool",
-        dest="spool_dir",
-        metavar="FOLDER",
-        help="where messages are kept while PostgreSQL is away (default: nowhere)",
-    )
-    parser.add_argument(
-        "--auth", choices=["none", "keys"], help="whether people must sign in with API keys (default: none)"
-    )
-    parser.add_argument(
-        "--killable",
-        action="store_true",
-        default=None,
-        help="let the page kill this server, which starts again, to see what is left",
-    )
-    parser.add_argument(
-        "--share",
-        action=argparse.BooleanOptionalAction,
-        help="let people make links by which anybody can read a conversation (default: only without authentication)",
-    )
-    parser.add_argument(
-        "--model", help="the model that answers, such as openai:gpt-5 (default: what is found, or demo)"
-    )
+    for flag, described in _FLAGS.items():
+        parser.add_argument(flag, **described)
 
 
 def given_flags(arguments: argparse.Namespace) -> dict[str, object]:
-    parser = argparse.ArgumentParser(add_help=False)
-    add_setting_flags(parser)
-    return {name: getattr(arguments, name) for name in vars(parser.parse_args([]))}
+    names = [described.get("dest") or flag[2:].replace("-", "_") for flag, described in _FLAGS.items()]
+    return {name: getattr(arguments, name) for name in names}

@@ -182,10 +182,7 @@ class RetentionRunner:
     async def _list(self, whose: Scope | str, after: str | None) -> AsyncGenerator[Conversation, None]:
         """Yield the conversations of a user or a tenant, the last active first."""
         while True:
-            if isinstance(whose, str):
-                page = await self._store.list(whose, limit=PAGE, after=after)
-            else:
-                page = await self._store.list(whose, limit=PAGE, after=after)
+            page = await self._store.list(whose, limit=PAGE, after=after)
             for seen in page.items:
                 yield seen
             if (after := page.next) is None:

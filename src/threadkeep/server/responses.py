@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 from pydantic import ConfigDict, Field, JsonValue
 
 from threadkeep.conversation.blocks import AnyBlock
-from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry, Feedback
 from threadkeep.conversation.event_json import UNSEEN
 from threadkeep.conversation.facts import ListedFacts
@@ -54,10 +53,6 @@ class ListedConversation(ListedFacts, Identified):
     created_at: datetime
     updated_at: datetime
     incomplete: bool = False
-
-    @classmethod
-    def of(cls, conversation: Conversation) -> Self:
-        return cls.model_validate(conversation)
 
 
 class ShownConversation(ListedConversation):

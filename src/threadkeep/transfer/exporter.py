@@ -52,16 +52,17 @@ async def select(store: Store, selection: Selection) -> AsyncIterator[Conversati
         if selection.conversation is not None and selection.user is not None:
             yield await store.get(Scope(tenant=tenant, user=selection.user), selection.conversation)
             continue
-        async for listed in _listed(store, tenant, selection.user):
+        whose = tenant if selection.user is None else Scope(tenant=tenant, user=selection.user)
+        async for listed in _listed(store, whose):
             with suppress(ConversationNotFound):  # it was deleted meanwhile
                 yield await store.get(listed.scope, listed.id)
 
 
-async def _listed(store: Store, tenant: str, user: str | None) -> AsyncIterator[Conversation]:
+async def _listed(store: Store, whose: Scope | str) -> AsyncIterator[Conversation]:
     since: datetime | None = None
     for _ in range(ROUNDS):
         newest = since
-        async for group in _groups(store, tenant, user, since):
+        async for group in _groups(store, whose, since):
             newest = group[0].updated_at if newest == since else newest
             for conversation in sorted(group, key=lambda each: (each.scope.user, each.id)):
                 yield conversation
@@ -70,14 +71,12 @@ async def _listed(store: Store, tenant: str, user: str | None) -> AsyncIterator[
         since = newest
 
 
-async def _groups(
-    store: Store, tenant: str, user: str | None, since: datetime | None
-) -> AsyncIterator[Sequence[Conversation]]:
+async def _groups(store: Store, whose: Scope | str, since: datetime | None) -> AsyncIterator[Sequence[Conversation]]:
     """Yield conversations with the same time of their newest entry together, down to a time."""
     group: list[Conversation] = []
     after: str | None = None
     while True:
-        page = await _page(store, tenant, user, after)
+        page = await store.list(whose, limit=LISTED, after=after)
         for conversation in page.items:
             if since is not None and conversation.updated_at <= since:
                 page = ConversationPage(items=())
@@ -91,12 +90,6 @@ async def _groups(
             break
     if group:
         yield group
-
-
-async def _page(store: Store, tenant: str, user: str | None, after: str | None) -> ConversationPage:
-    if user is None:
-        return await store.list(tenant, limit=LISTED, after=after)
-    return await store.list(Scope(tenant=tenant, user=user), limit=LISTED, after=after)
 
 
 async def pages_of(store: Store, conversation: Conversation) -> AsyncIterator[Sequence[Entry]]:

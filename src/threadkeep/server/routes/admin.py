@@ -63,9 +63,8 @@ def admin_routes(conversations: Conversations) -> APIRouter:
         await conversations.admin.record(tenant, "conversations.listed", f"tenant:{tenant}")
         after = await cursors.read(asked.after)
         page = await conversations.admin.list(tenant, limit=asked.limit, after=after, **filters)
-        data = [
-            OwnedConversation(**ListedConversation.of(item).model_dump(), user=item.scope.user) for item in page.items
-        ]
+        listed = [(ListedConversation.model_validate(item), item.scope.user) for item in page.items]
+        data = [OwnedConversation(**shown.model_dump(), user=user) for shown, user in listed]
         return OwnedList(data=data, next=await cursors.shown(page.next))
 
     @router.get("/conversations/{id}", summary="Read anybody's conversation, which is put on record")

@@ -58,7 +58,7 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
         after = await cursors.read(asked.after)
         page = await conversations.list(scope=who.scope, limit=asked.limit, after=after, **asked.filters())
         return ConversationList(
-            data=[ListedConversation.of(item) for item in page.items], next=await cursors.shown(page.next)
+            data=[ListedConversation.model_validate(item) for item in page.items], next=await cursors.shown(page.next)
         )
 
     @router.get("/{id}", summary="Read a conversation with a page of its messages")
@@ -118,7 +118,7 @@ def change_routes(conversations: Conversations) -> APIRouter:
 
 def _with_version(conversation: Conversation, response: Response) -> ShownConversation:
     response.headers["ETag"] = f'"{conversation.version}"'
-    return ShownConversation.of(conversation)
+    return ShownConversation.model_validate(conversation)
 
 
 def parse_version(if_match: str | None) -> int | None:
@@ -138,7 +138,7 @@ async def read_whole(handle: ConversationHandle, messages: int, **page: int | No
     conversation, entries, ended = found.conversation, found.entries, found.ended
     said = [entry for entry in entries if isinstance(entry.body, Message)]
     return WholeConversation(
-        **ShownConversation.of(conversation).model_dump(),
+        **ShownConversation.model_validate(conversation).model_dump(),
         branch=found.branch,
         messages=[ShownMessage.of(entry, found.tree, found.opinions) for entry in said],
         before=entries[0].seq if entries and entries[0].parent is not None else None,

@@ -150,7 +150,7 @@ async def _changes(
             told.append(("conversation.deleted", {"id": id}))
     for conversation in reversed(changed):
         before, look = seen.get(conversation.id), now[conversation.id]
-        shown = ListedConversation.of(conversation).model_dump(mode="json") | {"turn": look.state}
+        shown = ListedConversation.model_validate(conversation).model_dump(mode="json") | {"turn": look.state}
         told.append(("conversation.created" if before is None else "conversation.updated", shown))
         if look.state is not (before.state if before else None) and look.state is not None:
             told.append((f"conversation.{look.state}", {"id": conversation.id}))

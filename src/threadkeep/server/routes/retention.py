@@ -10,7 +10,6 @@ from threadkeep.conversation.clock import moment_of, utc_now
 from threadkeep.conversation.facts import Status
 from threadkeep.conversation.value import Moment
 from threadkeep.conversations import Conversations
-from threadkeep.retention.holds import Hold
 from threadkeep.retention.rules import Action, Retention
 from threadkeep.retention.run import Planned
 from threadkeep.server.identity.guards import Admin
@@ -70,11 +69,6 @@ class ShownHold(Shown):
     by: str
     at: datetime
 
-    @classmethod
-    def of(cls, hold: Hold) -> Self:
-        """Return a hold in this shape."""
-        return cls(**hold.model_dump())
-
 
 class HoldList(Shown):
     """All holds of a tenant, oldest first."""
@@ -106,12 +100,12 @@ def retention_routes(conversations: Conversations) -> APIRouter:
 
     @router.get("/holds", summary="The legal holds of the tenant")
     async def listing(who: Admin) -> HoldList:
-        return HoldList(data=[ShownHold.of(hold) for hold in await holds.list(who.scope.tenant)])
+        return HoldList(data=[ShownHold.model_validate(hold) for hold in await holds.list(who.scope.tenant)])
 
     @router.post("/holds", status_code=201, summary="Hold a conversation, a user or the tenant")
     async def add(who: Admin, body: NewHold) -> ShownHold:
         hold = await holds.add(who.scope.tenant, conversation=body.conversation, user=body.user, reason=body.reason)
-        return ShownHold.of(hold)
+        return ShownHold.model_validate(hold)
 
     @router.delete("/holds/{hold}", status_code=204, response_class=Response, summary="Remove a legal hold")
     async def remove(who: Admin, hold: HoldId) -> None:

@@ -77,13 +77,6 @@ class ShownReport(Shown):
     failed: int
     problems: list[ShownProblem]
 
-    @classmethod
-    def of(cls, report: Report) -> "ShownReport":
-        """Return the report as it is shown."""
-        problems = [ShownProblem(place=each.place, code=each.code, detail=each.detail) for each in report.problems]
-        names = ("conversations", "added", "unchanged", "entries", "failed")
-        return cls(problems=problems, **{name: getattr(report, name) for name in names})
-
 
 def bulk_export_routes(conversations: Conversations) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["transfer"])
@@ -144,7 +137,7 @@ def import_routes(conversations: Conversations) -> APIRouter:
         async for _ in work.steps(request.is_disconnected):
             pass
         _refuse_what_is_none(importer.report)
-        return ShownReport.of(importer.report)
+        return ShownReport.model_validate(importer.report)
 
     return router
 
@@ -203,4 +196,4 @@ class _Import:
         """Yield progress as events, and in the end the report."""
         async for report in self.steps():
             yield encode("import.progress", {"conversations": report.conversations, "entries": report.entries})
-        yield encode("import.done", ShownReport.of(self._importer.report).model_dump(mode="json"))
+        yield encode("import.done", ShownReport.model_validate(self._importer.report).model_dump(mode="json"))
