@@ -108,7 +108,7 @@ class CreateBody(Body):
     title: Title | None = None
     system: SentText | None = Field(default=None, description="Instructions for this conversation alone.")
     model: ModelName | None = None
-    metadata: JsonObject = Field(default_factory=dict)
+    metadata: JsonObject | None = None
 
 
 class PatchBody(Body, SomeFacts):
@@ -147,7 +147,7 @@ class SendBody(Body):
     content: Content
     parent: Seq | None = None
     expected_head: Seq | None = None
-    policy: BusyPolicy = BusyPolicy.QUEUE
+    policy: BusyPolicy | None = None
 
     @property
     def place(self) -> int | None:

@@ -104,7 +104,7 @@ class StatelessBody(DialectBody):
 
     query: SentText = Field(min_length=1, examples=["What stocks benefit from rate cuts?"])
     history: list[Said] | None = None
-    store: bool = False
+    store: bool | None = None
 
 
 _HISTORY: TypeAdapter[list[Said] | None] = TypeAdapter(list[Said] | None)

@@ -26,6 +26,16 @@ async def test_a_value_of_another_type_is_refused() -> None:
             assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
 
 
+async def test_null_is_as_good_as_leaving_a_field_out() -> None:
+    async with served(model=ScriptedModel(says("Hello"))) as client:
+        nothing = dict.fromkeys(("assistant", "title", "system", "model", "metadata"))
+        created = await client.post(CREATE, json=nothing)
+        assert (created.status_code, created.json()["metadata"]) == (201, {})
+        sent = {"content": "hi", "expected_head": None, "policy": None}
+        answer = await client.post(f"{created.headers['location']}/messages", json=sent)
+        assert answer.json()["message"]["content"] == "Hello"
+
+
 async def test_what_is_no_text_is_told_by_the_name_of_its_field() -> None:
     async with served() as client:
         for field in ("title", "system", "model"):

@@ -48,7 +48,7 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
         chosen = body or CreateBody()
         await conversations.check_model(chosen.model)
         named = key("POST /v1/conversations", canonical_body(chosen))
-        created = await conversations.create(scope=who.scope, key=named, **chosen.model_dump())
+        created = await conversations.create(scope=who.scope, key=named, **chosen.model_dump(exclude_none=True))
         response.headers.update(replay_headers(created.replayed))
         response.headers["Location"] = f"/v1/conversations/{created.id}"
         return _with_version(created.value, response)

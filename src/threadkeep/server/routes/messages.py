@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.events import TurnEnded
-from threadkeep.conversation.turn import TurnState
+from threadkeep.conversation.turn import BusyPolicy, TurnState
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Who
@@ -61,7 +61,7 @@ def message_routes(conversations: Conversations) -> APIRouter:
             body.content,
             parent=body.place,
             expected_head=body.expected_head,
-            policy=body.policy,
+            policy=body.policy or BusyPolicy.QUEUE,
             key=key(f"POST /v1/conversations/{id}/messages", canonical_body(body)),
         )
         return await _answer(request, conversation, turn)

@@ -45,7 +45,7 @@ async def test_a_question_is_answered_with_its_history_and_nothing_is_stored(ver
 async def test_a_history_of_null_is_none_at_all(verb: str) -> None:
     async with serving(says("Because.")) as served:
         if verb == "POST":
-            answer = await served.client.post(PATH, json={"query": "Why?", "history": None})
+            answer = await served.client.post(PATH, json={"query": "Why?", "history": None, "store": None})
         else:
             answer = await served.client.get(PATH, params={"query": "Why?", "history": "null"})
     assert (answer.status_code, "event: turn.completed" in answer.text) == (200, True)
