@@ -43,7 +43,7 @@ _REFUSAL = re.compile(
 _MARKUP = re.compile(r"</?[a-z]++[\s/>]|```|\]\(|[{}]", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.&-][^\W_]+)*")
 _PARTS = re.compile(r"['\u2019.&-]")
-_ENDS = ".?!:;"
+_ENDS = ".?!:;¿¡"
 _SMALL = 3
 """Words of so many letters stay small in titles."""
 _DIGITS = re.compile(r"\d+")
@@ -145,13 +145,17 @@ def _is_refusal(text: str) -> bool:
 
 
 def _new_names(query: str, known: str) -> list[str]:
-    """Return the names in a query that are not known. A name has a capital where other words have none: in the middle
-    of a sentence, unless the language or the style gives one to every word."""
+    """Return the names in a query that are not known. A name has a capital where other words have none: in its middle,
+    as iPhone, or in the middle of a sentence, unless the language or the style gives one to every word."""
     found = [
         (match[0], query[max(0, match.start() - 9) : match.start()].rstrip()[-1:]) for match in _WORD.finditer(query)
     ]
     words = [word.lower() for word, _ in found]
-    within = [word for word, before in found if before and before not in _ENDS and word[:1].isupper() and len(word) > 1]
+    within = [
+        word
+        for word, before in found
+        if len(word) > 1 and (word[1:] != word[1:].lower() or (before and before not in _ENDS and word[:1].isupper()))
+    ]
     common = BY_LANGUAGE[language := language_of(words)]
     is_titled = any(word.lower() in common for word in within) and not any(
         word.islower() and len(word) > _SMALL for word, _ in found

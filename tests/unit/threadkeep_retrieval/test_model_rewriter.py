@@ -146,6 +146,7 @@ LAPTOPS = ["Show me laptops under nine hundred dollars", "The Acer Aspire 5 cost
         ("anything similar for kids?", "Notebooks like the Acer Aspire for children"),
         ("one for my grandmother", "Easy laptops for an elderly person"),
         ("what about gaming?", "What Are The Best Laptops For Playing Games"),
+        ("¿y para mi madre?", "¿Qué laptops Acer hay para personas mayores?"),
         ("und zum Spielen?", "Welche Laptops sind gut für Computerspiele und die Schule?"),
     ],
 )
@@ -158,6 +159,8 @@ def test_a_model_says_it_in_words_of_its_own(question: str, query: str) -> None:
     [
         ("Which laptops are good for games in Zanzibar?", "Zanzibar"),
         ("Which Lenovo laptops are good for games?", "Lenovo"),
+        ("ThinkPad laptops for games", "ThinkPad"),
+        ("Laptops like the iPad for games", "iPad"),
         ("Is the Acer Aspire 7 good for games?", "7"),
         ("laptops for games with 32 GB", "GB, 32"),
     ],
