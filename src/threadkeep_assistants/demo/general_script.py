@@ -23,10 +23,10 @@ _QUESTION = re.compile(
 _ASKED_BEHIND = re.compile(r",\s+(?:what|who|where|when|which|why|how|can|could|do|does|is|are)\b", re.IGNORECASE)
 _END = r"(?P<value>[^.!?;\n]+?(?:\.\d[^.!?;\n]*?)*)(?=,? (?:and|but) (?:my|i|i'm)\b|[.!?;\n]|$)"
 # A name is read once and has at most eight words: "I'm", too, begins with a capital letter.
-_PROPER = rf"(?:{_TITLE}\. )?\w[\w'’-]*+(?: [A-Z][\w'’-]*+){{0,7}}+"  # noqa: RUF001 - as phones write
+_PROPER = rf"(?!(?:not|never)\b)(?:{_TITLE}\. )?\w[\w'’-]*+(?: [A-Z][\w'’-]*+){{0,7}}+"  # noqa: RUF001 - as phones write
 _NAME = re.compile(
     rf"\b(?:(?i:my name(?: is|['’]s)|i am called|i['’]m called) (?P<value>{_PROPER})"  # noqa: RUF001 - as above
-    r"|(?i:call me|i go by) (?P<nick>[A-Z][\w'’-]*))"  # noqa: RUF001 - as above
+    r"|(?i:(?<!n't )(?<!n’t )(?<!not )(?<!never )(?:call me|i go by)) (?P<nick>[A-Z][\w'’-]*))"  # noqa: RUF001 - as above
 )
 _CALLED = re.compile(rf"\b(?:I am|I'm|i'm) (?P<value>(?=[A-Z]){_PROPER})(?P<nick>)(?=\s*(?:[.!,;]|$|and\b))")
 _MINE = re.compile(rf"\bmy (?P<subject>[a-z][\w '-]{{1,40}}?) (?P<is>is|are|was) {_END}", re.IGNORECASE)

@@ -221,3 +221,11 @@ async def test_a_name_is_taken_from_who_goes_by_it() -> None:
     assert "Ezra" in await says("Nice to see you. I go by Ezra.")
     assert "Your name is Ezra" in await says("I go by Ezra.", "Nice to meet you!", "What is my name?")
     assert "bus" not in await says("I go by bus")
+
+
+@pytest.mark.parametrize(
+    "told", ["Don't call me Bob", "Please do not call me Bob", "My name is not Bob", "I'm called never"]
+)
+async def test_what_somebody_is_not_called_is_no_name(told: str) -> None:
+    assert "Nice to meet you" not in await says(told)
+    assert "Bob" not in await says(told, "I see.", "What is my name?")
