@@ -209,6 +209,14 @@ async def edit(person: Person) -> None:
     await person.is_answered()
 
 
+async def call_an_edit_off(person: Person) -> None:
+    """Begin to say something else, and leave it by Escape."""
+    await person.said.last.hover()
+    await person.said.last.get_by_role("button", name="Edit").click()
+    await expect(person.page.get_by_role("textbox", name="Edit your message")).to_be_focused()
+    await person.page.keyboard.press("Escape")
+
+
 async def look_at_another_version(person: Person) -> None:
     """Ask for another answer and go back to the first one."""
     await regenerate(person)
@@ -222,7 +230,8 @@ async def copy(person: Person) -> None:
 
 
 @pytest.mark.parametrize(
-    "did", [to_background, to_an_answer, regenerate, regenerate_by_key, edit, look_at_another_version, copy]
+    "did",
+    [to_background, to_an_answer, regenerate, regenerate_by_key, edit, call_an_edit_off, look_at_another_version, copy],
 )
 async def test_what_is_typed_goes_to_the_field_whatever_was_done_before(
     did: Callable[[Person], Awaitable[None]], person: Person, api: Api

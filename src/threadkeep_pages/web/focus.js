@@ -21,6 +21,9 @@ let place = -1; // where it stands among all
 // The message that a person has chosen by a key, while it has the focus. A click or the page itself chooses none.
 export const chosen = () => (document.activeElement === selected ? selected : null);
 
+// Whether a person went there by keys and has clicked nothing since.
+export const isByKeys = () => selected !== null;
+
 /** @param {HTMLElement} message */
 export function choose(message) {
   message.focus({ preventScroll: true });

@@ -3,7 +3,7 @@
 import { html, useLayoutEffect, useRef, useState } from "../preact.js";
 import { Markdown } from "../render/markdown.js";
 import { attachedFrom } from "../files.js";
-import { choose, messages, toField } from "../focus.js";
+import { choose, isByKeys, messages, toField } from "../focus.js";
 import { editing } from "../views.js";
 import { Button, Copy, Siblings } from "./actions.js";
 import { Attached, Files } from "./attached.js";
@@ -48,8 +48,8 @@ function Edit({ conversation, message }) {
   }, []);
   const leave = (event) => {
     editing.value = null;
-    // Who leaves by a key has chosen the message; who clicks goes on writing.
-    if (event.type === "click") return toField();
+    // Who came by a key and leaves by one has chosen the message; who clicks goes on writing.
+    if (event.type === "click" || !isByKeys()) return toField();
     return requestAnimationFrame(() => {
       const said = messages().find((one) => one.dataset.seq === String(message.seq));
       if (said) choose(said);
