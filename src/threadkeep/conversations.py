@@ -39,6 +39,7 @@ from threadkeep.llm.choice import Choice
 from threadkeep.retention.rules import Retention
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
+from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.paging import check_limit, list_first_ones_first
 from threadkeep.store.shares import find_share
 from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order
@@ -249,23 +250,29 @@ class Conversations:
         obey_retention: bool = False,
         audit_days: float = AUDIT_DAYS,
         session_timeout: float = SESSION_TIMEOUT,
+        for_all: bool = True,
+        channel: NotifyChannel | None = None,
     ) -> Self:
         """Start the background work of `jobs`, finish erasures that were cut off, and listen to other processes, until
-        this is closed. The rules of retention are obeyed only if asked to."""
-        self._jobs = [
-            _background_task("recovering turns", lambda: self._recover(recover_every)),
-            _background_task("purging what was deleted", lambda: purge_deleted(self._store, self._deps.attachments)),
-            _background_task("finishing erasures", lambda: finish_erasures(self.admin.erasure)),
-            _background_task("keeping the audit log", lambda: keep_audit(self._store, audit_days)),
-            _background_task("releasing idle conversations", lambda: release_idle(self._store, session_timeout)),
-        ]
-        if (files := self._deps.attachments) is not None:
-            self._jobs.append(
-                _background_task("removing unused files", lambda: remove_unused_files(files, self._store.unreached))
-            )
+        this is closed. The rules of retention are obeyed only if asked to; another process does the work `for_all`, if
+        not this. Without a channel of the store `channel` tells the others."""
+        store, files = self._store, self._deps.attachments
+        work: dict[str, Callable[[], Awaitable[None]]] = {
+            "recovering turns": lambda: self._recover(recover_every),
+            "releasing idle conversations": lambda: release_idle(store, session_timeout),
+        }
+        if for_all:
+            work |= {
+                "purging what was deleted": lambda: purge_deleted(store, files),
+                "finishing erasures": lambda: finish_erasures(self.admin.erasure),
+                "keeping the audit log": lambda: keep_audit(store, audit_days),
+            }
+        if for_all and files is not None:
+            work["removing unused files"] = lambda: remove_unused_files(files, store.unreached)
         if obey_retention:
-            self._jobs.append(_background_task("retention", lambda: obey_daily(self.admin.retention)))
-        if channel := self._store.notify_channel():
+            work["retention"] = lambda: obey_daily(self.admin.retention, for_all=for_all)
+        self._jobs = [_background_task(name, each) for name, each in work.items()]
+        if channel := store.notify_channel() or channel:
             bridge = NotifyBridge(self._deps.bus, channel, self._runner.changed_elsewhere)
             self._bridge = _background_task("telling other processes", bridge.run)
         return self

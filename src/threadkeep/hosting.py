@@ -14,7 +14,9 @@ from threadkeep.settings import Settings
 from threadkeep.store.attachments import FileLimits
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.caps import Caps, Load
+from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.spool.outage import SpoolLimits
+from threadkeep.tally import Tally
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.observer import Observer
@@ -65,6 +67,8 @@ class Hosting:
     - `models`: which may be chosen besides the default, the assistants' own and `demo` (None: any)
     - `retention`: the rules that are obeyed here (None: none are)
     - `files`: where attached files are kept (None: in the store)
+    - `does_jobs`: whether the work that one process does for all is done here
+    - `channel`: how other workers of this server are told of changes, where the store has no channel
     """
 
     max_bytes: int = MAX_BYTES
@@ -84,6 +88,8 @@ class Hosting:
     session_timeout: float = SESSION_TIMEOUT
     file_limits: FileLimits | None = None
     files: str | None = None
+    does_jobs: bool = True
+    channel: NotifyChannel | None = None
 
 
 def hosting_of(
@@ -92,6 +98,7 @@ def hosting_of(
     count: Counter = count_tokens,
     observers: tuple[Observer, ...] = (),
     models: tuple[str, ...] | None = None,
+    tally: Tally | None = None,
 ) -> Hosting:
     """Return what a server's settings say about conversations; `models` stands in where the settings name none."""
     return Hosting(
@@ -103,7 +110,7 @@ def hosting_of(
         tool_timeout=settings.tool_timeout,
         lease_seconds=settings.lease_seconds,
         image_side=settings.image_side,
-        admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
+        admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns, tally=tally),
         observers=observers,
         models=settings.models or models or (),
         spool=spool_settings(settings),

@@ -44,11 +44,14 @@ async def recover_turns(runner: TurnRunner, every: float = RECOVER_EVERY) -> Non
         await asyncio.sleep(every)
 
 
-async def obey_daily(retention: RetentionRunner, every: float = OBEY_EVERY) -> None:
-    """Mark and delete what the rules of retention say, in each tenant once a day and when a time to live has ended."""
+async def obey_daily(retention: RetentionRunner, every: float = OBEY_EVERY, *, for_all: bool = True) -> None:
+    """Mark and delete what the rules of retention say, in each tenant once a day and when a time to live has ended; or
+    put on record only what was read here, if another process does that `for_all`."""
     try:
         while True:
-            if done := await retention.run_all():
+            if not for_all:
+                await retention.record_reads()
+            elif done := await retention.run_all():
                 logger.info("retention: %s", ", ".join(f"{action} {count}" for action, count in done.items()))
             await asyncio.sleep(every)
     finally:

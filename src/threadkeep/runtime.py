@@ -207,6 +207,8 @@ async def open_conversations(
         obey_retention=hosting.retention is not None,
         audit_days=hosting.audit_days,
         session_timeout=hosting.session_timeout,
+        for_all=hosting.does_jobs,
+        channel=hosting.channel,
     )
 
 

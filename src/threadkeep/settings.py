@@ -23,6 +23,7 @@ from threadkeep.tools.mcp import McpServer, McpServerName
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
 
 
+MOST_WORKERS = 64
 GIGABYTE = 1024**3
 HOUR = 3600.0
 MOST_SECONDS = 400 * 24 * HOUR
@@ -115,6 +116,9 @@ class Settings(Value):
     )
     host: str = Field(default="127.0.0.1", min_length=1, description="the address to listen on")
     port: int = Field(default=8000, ge=0, le=65535, description="the port to listen on; 0 takes any free one")
+    workers: Annotated[int, Field(ge=1, le=MOST_WORKERS)] | Literal["auto"] = Field(
+        default=1, description="how many processes serve together; `auto` is one for each core"
+    )
     root_path: str = Field(
         default="",
         max_length=200,

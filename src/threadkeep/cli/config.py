@@ -119,6 +119,7 @@ def _value_as_text(value: object) -> str:
 _FLAGS: dict[str, dict[str, Any]] = {
     "--host": {"help": "the address to listen on (default: 127.0.0.1)"},
     "--port": {"type": int, "help": "the port to listen on, 0 for any free one (default: 8000)"},
+    "--workers": {"metavar": "N", "help": "how many processes serve together, auto for one a core (default: 1)"},
     "--root-path": {"metavar": "PATH", "help": "the path under which a proxy serves this server, such as /threads"},
     "--store": {"metavar": "URL", "help": "where conversations are kept (default: sqlite:///threadkeep.db)"},
     "--files": {

@@ -1,7 +1,7 @@
 """`threadkeep serve`: open the store and serve it, with its page, until the process is told to stop.
 
 Without authentication only loopback addresses are accepted. `server/` decides what is served, `runtime.py` opens the
-store; this module handles the socket, the signals and the messages at the start.
+store; this module handles the signals, the messages at the start, and whether one process serves or several.
 
 The first signal stops gracefully: no new turns, time for running ones, a clean end for event streams. A second one ends
 the process at once, as the system does. Nothing is lost then either: what was acknowledged is stored.
@@ -9,38 +9,37 @@ the process at once, as the system does. Nothing is lost then either: what was a
 
 import argparse
 import asyncio
-import errno
 import logging
 import os
-import resource
 import signal
 import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import replace
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
-import uvicorn
 import uvloop
 from fastapi import FastAPI
 
 from threadkeep.assistants import found_assistants, load_counter
+from threadkeep.background import supervised
 from threadkeep.cli.config import add_setting_flags, given_flags
-from threadkeep.cli.supervisor import serve_again
+from threadkeep.cli.listening import Server, listen, raised_file_limit, url_of
+from threadkeep.cli.supervisor import PAUSE, Post, Supervisor
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.cli.watchdog import watchdog
+from threadkeep.cli.workers import Shared, count_of, shared_by
 from threadkeep.conversations import Conversations
-from threadkeep.errors import InvalidValue, ModelError, PackageMissing, UnknownModel
+from threadkeep.errors import InvalidValue, ModelError, PackageMissing, ThreadkeepError, UnknownModel
 from threadkeep.hosting import hosting_of
 from threadkeep.llm.providers import all_with_keys
 from threadkeep.rings import TELEMETRY, load
 from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
-from threadkeep.server.connection import Connection, ConnectionLimits, connections_within, tune_garbage_collector
+from threadkeep.server.connection import ConnectionLimits, connections_within, tune_garbage_collector
 from threadkeep.server.logs import TurnLog, logging_to
 from threadkeep.server.metrics import ServerMetrics
 from threadkeep.server.middleware.origins import is_loopback
@@ -51,14 +50,11 @@ HOW_TO_OPEN = (
     "without authentication only those are served: make a key with 'threadkeep keys create --tenant T --user U' "
     "and serve with --auth keys"
 )
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-MOST_FILES = 65_536
-"""The limit of open files that is asked for; with a larger one the system keeps a larger table."""
+FIXED = ("host", "port", "auth", "store", "files", "spool_dir", "workers", "killable")
+"""The settings that workers keep when they are replaced: their supervisor, or those beside them, rely on these."""
 SPARE_SECONDS = 8.0
 """How long a stop may take in addition to the patience with turns; then the process is ended."""
 LOG_SECONDS = 0.2
-LAST_SECONDS = 5
-"""How long answers that are under way may take once everything else has stopped."""
 
 
 def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,89 +64,103 @@ def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
 def run_serve(arguments: argparse.Namespace) -> int:
     settings = trusted_settings(given_flags(arguments))
     if settings.auth == "none" and not is_loopback(settings.host):
-        return _refuse(f"{settings.host} is not a loopback address; {HOW_TO_OPEN}", 2)
-    return serve_again(lambda: _listen_and_serve(settings)) if settings.may_be_killed else _listen_and_serve(settings)
+        print(f"threadkeep: {settings.host} is not a loopback address; {HOW_TO_OPEN}", file=sys.stderr)
+        return 2
+    if (count := count_of(settings)) > 1:
+        return _serve_together(arguments, settings, count)
+    if settings.may_be_killed:
+        # Nobody listens while it is away, for people to see that.
+        return Supervisor(lambda post: _listen_and_serve(settings, post), pause=PAUSE).run()
+    return _listen_and_serve(settings, Post())
 
 
-def _listen_and_serve(settings: Settings) -> int:
-    try:
-        listener = _listen(settings)
-    except OSError as error:
-        return _refuse(f"cannot listen on {settings.host}:{settings.port}: {_listen_error(error)}", 1)
-    most = connections_within(_raised_file_limit())
+def _listen_and_serve(settings: Settings, post: Post) -> int:
+    with listen(settings) as listener:
+        return _serve_on(listener, settings, post, Shared())
+
+
+def _serve_together(arguments: argparse.Namespace, settings: Settings, count: int) -> int:
+    """Serve in several processes on one socket; those that replace others have the settings as they are then."""
+    newest = settings
+
+    def reload() -> bool:
+        nonlocal newest
+        try:
+            loaded = trusted_settings(given_flags(arguments))
+        except ThreadkeepError as error:
+            print(f"threadkeep: the settings stay as they are: {error}", file=sys.stderr, flush=True)
+            return False
+        newest = loaded.model_copy(update={name: getattr(settings, name) for name in FIXED})
+        return True
+
+    with listen(settings) as listener, shared_by(count) as shared:
+        return Supervisor(
+            lambda post: _serve_on(listener, newest, post, shared), count, ended=shared.clear, reload=reload
+        ).run()
+
+
+def _serve_on(listener: socket.socket, settings: Settings, post: Post, shared: Shared) -> int:
+    most = connections_within(raised_file_limit())
+    # At most half of the connections are streams of one user.
+    streams = min(settings.user_streams or most, shared.workers * most // 2)
+    fitting = settings.model_copy(update={"user_streams": streams})
     level, content = settings.log_level, settings.log_content
-    with listener, logging_to(sys.stderr, level=level, content=content, secrets=settings.secrets):
-        uvloop.run(_serve(_with_fitting_streams(settings, most), listener, most))
+    with logging_to(sys.stderr, level=level, content=content, secrets=settings.secrets):
+        uvloop.run(_serve(fitting, listener, most, post, shared))
     return 0
 
 
-def _raised_file_limit() -> int:
-    """Raise the limit of open files, which connections need, as far as the system allows."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST_FILES if soft == resource.RLIM_INFINITY else soft
-
-
-def _with_fitting_streams(settings: Settings, connections: int) -> Settings:
-    """Return the settings with at most half of the connections as streams for one user."""
-    streams = min(settings.user_streams or connections, connections // 2)
-    return settings.model_copy(update={"user_streams": streams})
-
-
-def _refuse(reason: str, status: int) -> int:
-    print(f"threadkeep: {reason}", file=sys.stderr)
-    return status
-
-
-def _listen_error(error: OSError) -> str:
-    # What Python adds about the address stands before it already.
-    reason = (error.strerror or str(error)).partition(" (while")[0]
-    return f"{reason}; choose another with --port" if error.errno == errno.EADDRINUSE else reason
-
-
-def _listen(settings: Settings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
-
-
-async def _serve(settings: Settings, listener: socket.socket, most_connections: int) -> None:
-    metrics, telemetry = ServerMetrics(), _telemetry(os.environ)
+async def _serve(
+    settings: Settings, listener: socket.socket, most_connections: int, post: Post, shared: Shared
+) -> None:
+    channel = shared.join(post.number)
+    metrics, telemetry = ServerMetrics(shared.folder), _telemetry(os.environ)
     hosting = hosting_of(
         settings,
         count=load_counter(settings.token_counter),
         observers=(metrics, TurnLog(content=settings.log_content), *telemetry),
         models=all_with_keys(os.environ) if settings.auth == "none" else None,
+        tally=shared.tally,
     )
+    hosting = replace(hosting, does_jobs=post.leads, channel=channel)
     assistants = tuple(found_assistants(settings).values())
     conversations = await open_conversations(
         settings.store, assistants, model=settings.model, mcp=settings.mcp.servers, hosting=hosting
     )
     try:
         _check_model(conversations, settings.model)
-        app, told_to_stop = create_app(conversations, settings, metrics), _told_to_stop(settings.stop_patience)
+        app = create_app(conversations, settings, metrics, shared.tally)
+        told_to_stop = _ToldToStop(settings.stop_patience, post)
         for each in telemetry:
             each.surround(app)
         limits = ConnectionLimits(most_connections, most_connections // 2, settings.trusted_proxies)
-        server = _Server(_uvicorn_config(app, settings, limits))
+        server = Server(app, settings, limits, listener)
         tune_garbage_collector()
-        what = f"{settings.store_without_secrets}, answered by {conversations.model_choice.name},"
-        print(f"Threadkeep serves {what} on {_url_of(listener)}", flush=True)
-        if conversations.model_choice.missing:
-            print(f"The answers are scripted: {conversations.model_choice.missing}", flush=True)
+        if post.is_first:
+            _say_what_is_served(settings, conversations, listener)
         with watchdog(settings.freeze_limit):
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(server.serve(sockets=[listener]))
-                tasks.create_task(record_settings(conversations, settings))
+                tasks.create_task(server.serve())
+                looking = tasks.create_task(supervised("telling numbers", metrics.keep_looking))
+                if post.leads:
+                    tasks.create_task(record_settings(conversations, settings))
+                post.ready()
                 await told_to_stop.wait()
+                if told_to_stop.is_replaced:
+                    await server.hand_over()
                 await _stop(server, app, conversations, settings.stop_patience)
+                looking.cancel()
     finally:
         await conversations.close()
         for each in telemetry:
             await asyncio.to_thread(each.close)
+
+
+def _say_what_is_served(settings: Settings, conversations: Conversations, listener: socket.socket) -> None:
+    what = f"{settings.store_without_secrets}, answered by {conversations.model_choice.name},"
+    print(f"Threadkeep serves {what} on {url_of(listener)}", flush=True)
+    if conversations.model_choice.missing:
+        print(f"The answers are scripted: {conversations.model_choice.missing}", flush=True)
 
 
 def _telemetry(environment: Mapping[str, str]) -> list[Any]:
@@ -175,7 +185,7 @@ def _check_model(conversations: Conversations, name: str | None) -> None:
         logging.getLogger(__name__).warning("%s cannot answer: %s", name, error)
 
 
-async def _stop(server: uvicorn.Server, app: FastAPI, conversations: Conversations, patience: float) -> None:
+async def _stop(server: Server, app: FastAPI, conversations: Conversations, patience: float) -> None:
     """Let turns end, then streams, then connections. Requests are answered until the last step."""
     # What uvicorn has to say about connections that are cut at the end is no news.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
@@ -184,22 +194,32 @@ async def _stop(server: uvicorn.Server, app: FastAPI, conversations: Conversatio
     server.should_exit = True
 
 
-def _told_to_stop(patience: float) -> asyncio.Event:
-    """Return an event that the first signal sets. A second signal, or a stop that takes too long, ends the process."""
-    loop, is_told = asyncio.get_running_loop(), asyncio.Event()
+class _ToldToStop:
+    """Waits for the first signal. A second one, or a stop that takes too long, ends the process.
 
-    def hear(number: int, frame: FrameType | None) -> None:
-        for each in SIGNALS:
+    A worker leaves Ctrl-C to its supervisor, and is replaced at SIGHUP.
+    """
+
+    def __init__(self, patience: float, post: Post) -> None:
+        self._signals = (signal.SIGINT, signal.SIGTERM) if post.is_alone else (signal.SIGHUP, signal.SIGTERM)
+        self._patience = patience
+        self._loop, self._is_told = asyncio.get_running_loop(), asyncio.Event()
+        self.is_replaced = False
+        for each in self._signals:
+            signal.signal(each, self._hear)
+
+    async def wait(self) -> None:
+        await self._is_told.wait()
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        for each in self._signals:
             signal.signal(each, signal.SIG_DFL)
-        loop.call_soon_threadsafe(is_told.set)
+        self.is_replaced = number == signal.SIGHUP
+        self._loop.call_soon_threadsafe(self._is_told.set)
         # In a thread: a store that hangs may block the event loop.
-        last = threading.Timer(patience + SPARE_SECONDS, _give_up)
+        last = threading.Timer(self._patience + SPARE_SECONDS, _give_up)
         last.daemon = True
         last.start()
-
-    for each in SIGNALS:
-        signal.signal(each, hear)
-    return is_told
 
 
 def _give_up() -> None:
@@ -207,31 +227,3 @@ def _give_up() -> None:
     logging.getLogger(__name__).warning("something does not let go, such as the store: the process ends all the same")
     time.sleep(LOG_SECONDS)
     os._exit(1)
-
-
-class _Server(uvicorn.Server):
-    """uvicorn without its own signals: it would end at a second Ctrl-C, but never at a second SIGTERM."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-def _uvicorn_config(app: FastAPI, settings: Settings, limits: ConnectionLimits) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http=cast(type[Connection], partial(Connection, limits=limits)),
-        ws="none",
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        proxy_headers=bool(settings.trusted_proxies),
-        forwarded_allow_ips=list(settings.trusted_proxies),
-        server_header=False,
-        timeout_graceful_shutdown=LAST_SECONDS,
-    )
-
-
-def _url_of(listener: socket.socket) -> str:
-    host, port, *_ = listener.getsockname()
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -46,6 +46,7 @@ from threadkeep.server.routes.search import search_routes
 from threadkeep.server.routes.transfer import bulk_export_routes, import_routes
 from threadkeep.settings import Settings
 from threadkeep.store.values import Outage
+from threadkeep.tally import Tally
 
 ROUTES = (
     conversation_routes,
@@ -94,8 +95,10 @@ CROSS_ORIGIN: dict[str, Any] = {
 """What pages of the configured other sites may send and see. Not cookies: such pages send a key."""
 
 
-def create_app(conversations: Conversations, settings: Settings, metrics: ServerMetrics | None = None) -> FastAPI:
-    """Wire the application around open conversations, whose turns are counted in `metrics`."""
+def create_app(
+    conversations: Conversations, settings: Settings, metrics: ServerMetrics | None = None, tally: Tally | None = None
+) -> FastAPI:
+    """Wire the application around open conversations, whose turns are counted in `metrics`, and requests in `tally`."""
     metrics = metrics or ServerMetrics()
     refusals = Refusals(conversations.admin.audit, settings.operator_tenant or LOCAL.tenant)
     keys = ApiKeyGuard(conversations.admin.keyring, settings, refusals)
@@ -115,7 +118,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         redirect_slashes=False,
     )
     app.state.guard = guard
-    app.state.limits = Limits(settings)
+    app.state.limits = Limits(settings, tally)
     app.state.open_requests = open_requests
     answer_with_problems(app)
     record_denials(app, refusals)
@@ -152,9 +155,10 @@ def _watch_work(metrics: ServerMetrics, conversations: Conversations, open_reque
     watch("threadkeep_running_turns", "Conversations in which a turn runs.", lambda: conversations.admission.running)
     watch("threadkeep_open_streams", "Event streams that are open.", lambda: open_requests.streams)
     about = "Whether the tools of an MCP server can be called."
-    watch("threadkeep_mcp_ready", about, conversations.mcp.ready, "server")
+    watch("threadkeep_mcp_ready", about, conversations.mcp.ready, "server", "livemin")
     about = "Tenants for whom background work fails, because a part of the database is away."
-    watch("threadkeep_unreached_tenants", about, lambda: getattr(conversations.unreached.state, "tenants", 0))
+    unreached = conversations.unreached
+    watch("threadkeep_unreached_tenants", about, lambda: getattr(unreached.state, "tenants", 0), of_all="livemax")
 
 
 def _watch_spool(metrics: ServerMetrics, conversations: Conversations) -> None:

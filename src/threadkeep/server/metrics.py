@@ -1,16 +1,21 @@
 """What is measured of a server, and `GET /metrics` for Prometheus: turns, tokens, requests, streams, commits, errors.
 
 Names are permanent. Nothing is counted by tenant, user or conversation: metrics must not show who talks, and must stay
-few. Each application has its own registry, and each process serves its own numbers.
+few. Each application has its own registry. The workers of a server keep their numbers in files of one folder, where any
+of them adds all of them up; what a dead one counted stays.
 """
 
+import asyncio
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
 
 from fastapi import APIRouter
-from prometheus_client import CollectorRegistry, Counter, Histogram, Info, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest, values
+from prometheus_client.core import Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
-from prometheus_client.registry import Collector
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.responses import Response
 
 from threadkeep import __version__
@@ -26,6 +31,9 @@ from threadkeep.turn.observer import Observer
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 """Upper bounds of the buckets of times."""
+TOLD_EVERY = 1.0
+"""Seconds after which a worker tells the others anew what is watched here."""
+Ask = Callable[[], float | Mapping[str, float]]
 
 
 class _Registry(CollectorRegistry):
@@ -37,25 +45,19 @@ class _Registry(CollectorRegistry):
             yield metric
 
 
-class _Gauge(Collector):
-    """A number that is read when metrics are collected; with a label, one for each value of it."""
-
-    def __init__(self, name: str, about: str, ask: Callable[[], float | Mapping[str, float]], label: str) -> None:
-        self._name, self._about, self._ask, self._label = name, about, ask, label
-
-    def collect(self) -> Iterator[Metric]:
-        gauge = GaugeMetricFamily(self._name, self._about, labels=[self._label] if self._label else [])
-        answer = self._ask()
-        for value, number in answer.items() if isinstance(answer, Mapping) else [("", answer)]:
-            gauge.add_metric([value] if self._label else [], number)
-        yield gauge
+def count_in_files(folder: Path, worker: int) -> None:
+    """Let this process keep its numbers in files of a folder; the worker of this number before it left them there."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+    values.ValueClass = values.MultiProcessValue(lambda: worker)  # type: ignore[no-untyped-call]
 
 
 class ServerMetrics(Observer):
-    """Counts what it is told by the engine and by the middleware."""
+    """Counts what it is told by the engine and by the middleware; in a folder together with other workers."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self._registry = registry = _Registry()
+        self._watched: list[tuple[Gauge, Ask]] = []
+        self._folder = folder
 
         def counter(name: str, about: str, *labels: str) -> Counter:
             return Counter(f"threadkeep_{name}", about, labels, registry=registry)
@@ -73,13 +75,39 @@ class ServerMetrics(Observer):
         self._requests = counter("requests_total", "Requests answered.", "method", "route", "status")
         self._request = histogram("request_seconds", "Time to answer a request.", "method", "route")
         self._errors = counter("errors_total", "Requests refused or failed, by code.", "code")
-        Info("threadkeep", "The release.", registry=registry).info({"version": __version__})
+        if folder is not None:
+            self._registry = _Registry()
+            MultiProcessCollector(self._registry, str(folder))  # type: ignore[no-untyped-call]
+        Info("threadkeep", "The release.", registry=self._registry).info({"version": __version__})
 
-    def watch(self, name: str, about: str, ask: Callable[[], float | Mapping[str, float]], label: str = "") -> None:
-        """Add a gauge that `ask` provides, with a label one for each of its values."""
-        self._registry.register(_Gauge(name, about, ask, label))
+    def watch(
+        self,
+        name: str,
+        about: str,
+        ask: Ask,
+        label: str = "",
+        of_all: Literal["livesum", "livemax", "livemin"] = "livesum",
+    ) -> None:
+        """Add a gauge that `ask` provides, with a label one for each of its values, and what it is for all workers."""
+        registry = self._registry if self._folder is None else None
+        gauge = Gauge(name, about, [label] if label else [], registry=registry, multiprocess_mode=of_all)
+        self._watched.append((gauge, ask))
+
+    def look(self) -> None:
+        """Ask for what is watched."""
+        for gauge, ask in self._watched:
+            answer = ask()
+            for value, number in answer.items() if isinstance(answer, Mapping) else [(None, answer)]:
+                (gauge if value is None else gauge.labels(value)).set(number)
+
+    async def keep_looking(self) -> None:
+        """Tell the other workers what is watched here, for ever."""
+        while self._folder is not None:
+            self.look()
+            await asyncio.sleep(TOLD_EVERY)
 
     def render(self) -> bytes:
+        self.look()
         return generate_latest(self._registry)
 
     def answered(self, record: RequestRecord) -> None:

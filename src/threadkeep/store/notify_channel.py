@@ -14,6 +14,9 @@ MOST_BYTES = 7000
 class NotifyChannel(ABC):
     """A channel between processes. It is opened and closed any number of times, by one task."""
 
+    reaches_all = True
+    """Whether every process on the store has this channel."""
+
     @abstractmethod
     async def open(self, hear: Callable[[str], None]) -> None:
         """Connect, and from now on call `hear` with every word that is sent by anybody, ourselves included.

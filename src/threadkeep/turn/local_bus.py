@@ -184,7 +184,7 @@ class LocalBus:
 
     def __init__(self) -> None:
         self._readers: dict[Topic, set[Subscription]] = defaultdict(set)
-        self._bridges: list[Callable[[Topic], None]] = []
+        self._bridges: list[tuple[Callable[[Topic], None], bool]] = []
         self.presence: Presence = Presence(lambda topic: self.notify(topic, UNLOGGED))
         self._retries: dict[Topic, tuple[TurnRetrying, float]] = {}
 
@@ -192,7 +192,7 @@ class LocalBus:
         """Tell every reader of the conversation."""
         topic = topic_of(tenant, conversation)
         self.notify(topic, nudge)
-        for bridge in self._bridges:
+        for bridge, _ in self._bridges:
             bridge(topic)
 
     def publish_list(self, tenant: str, user: str) -> None:
@@ -211,21 +211,21 @@ class LocalBus:
             reader.put(nudge)
 
     @contextmanager
-    def bridged(self, bridge: Callable[[Topic], None]) -> Iterator[None]:
+    def bridged(self, bridge: Callable[[Topic], None], *, reaches_all: bool = True) -> Iterator[None]:
         """Inside the block, pass the topics of all nudges to a bridge, which in turn reports what happens elsewhere."""
-        self._bridges.append(bridge)
+        self._bridges.append((bridge, reaches_all))
         try:
             yield
         finally:
-            self._bridges.remove(bridge)
+            self._bridges.remove((bridge, reaches_all))
             # Readers have relied on the bridge, and its last nudge may be lost.
             for topic in tuple(self._readers):
                 self.notify(topic)
 
     @property
     def is_bridged(self) -> bool:
-        """Whether readers here hear of what happens elsewhere."""
-        return bool(self._bridges)
+        """Whether readers here hear of whatever happens elsewhere."""
+        return any(reaches_all for _, reaches_all in self._bridges)
 
     @contextmanager
     def subscribed(self, tenant: str, conversation: str, *, presence: bool = False) -> Iterator[Subscription]:

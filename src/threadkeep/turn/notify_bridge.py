@@ -13,8 +13,8 @@ from secrets import token_hex
 from threadkeep.store.notify_channel import MOST_BYTES, NotifyChannel
 from threadkeep.turn.local_bus import TOLD_EVERY, TOPIC_BYTES, LocalBus, Topic
 
-GATHER = 0.1
-"""Seconds between two sendings at most: what happens meanwhile is sent together."""
+LEAST, GATHER = 0.002, 0.1
+"""Seconds between two sendings at least and at most: what happens meanwhile is sent together."""
 PAUSE = 2
 """The pause after a sending, as a multiple of how long it took: a busy database is bothered less often."""
 QUIET = TOLD_EVERY
@@ -49,7 +49,7 @@ class NotifyBridge:
             await self._channel.open(self._hear)
             self._told_all = 0.0
             self._bus.presence.relay(self._note_readers)
-            with self._bus.bridged(self._note):
+            with self._bus.bridged(self._note, reaches_all=self._channel.reaches_all):
                 await self._carry()
         finally:
             self._bus.presence.relay(None)
@@ -97,7 +97,7 @@ class NotifyBridge:
             if self._present:
                 present, self._present = self._present, set()
                 await self._channel.send(self._reader_words(self._bus.presence.counts_here(present)))
-            await asyncio.sleep(min(GATHER, PAUSE * (time.monotonic() - began)))
+            await asyncio.sleep(min(GATHER, max(LEAST, PAUSE * (time.monotonic() - began))))
 
     def _reader_words(self, readers: dict[Topic, int]) -> list[str]:
         counts = [topic + min(count, MOST_READERS).to_bytes(COUNT_BYTES) for topic, count in readers.items()]

@@ -1,9 +1,12 @@
 """Who may begin a turn: so many of a user, so many of a tenant, nobody at the end."""
 
+from contextlib import ExitStack
+
 import pytest
 
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import Stopping, TooManyTurns
+from threadkeep.tally import Tally
 from threadkeep.turn.admission import Admission
 
 OTHER = Scope(tenant="local", user="other")
@@ -53,4 +56,18 @@ def test_nothing_is_left_of_those_who_left() -> None:
     admission = Admission(user_turns=5)
     for leave in [admission.enter(LOCAL, f"c{number}") for number in range(5)]:
         leave()
-    assert not admission._places
+    with ExitStack() as stack:
+        for number in range(5):
+            stack.enter_context(admission.admitted(LOCAL, f"d{number}"))
+
+
+def test_those_who_count_in_one_tally_have_their_limits_together() -> None:
+    tally = Tally()
+    one, other = Admission(user_turns=1, tally=tally), Admission(user_turns=1, tally=tally)
+    leave = one.enter(LOCAL, "a")
+    with pytest.raises(TooManyTurns), other.admitted(LOCAL, "b"):
+        pass
+    assert (one.running, other.running) == (1, 0)
+    leave()
+    with other.admitted(LOCAL, "b"):
+        pass

@@ -4,6 +4,8 @@ import asyncio
 from contextlib import aclosing
 from dataclasses import asdict
 
+import pytest
+
 from tests.told import data_of
 from threadkeep.conversation.events import Event, ReadersCounted, TurnRetrying
 from threadkeep.runtime import open_conversations
@@ -149,3 +151,10 @@ def test_nothing_is_kept_of_what_nobody_follows_here() -> None:
     presence.hear("one", TOPIC, 2)
     presence.leave(TOPIC)
     assert (presence.count(TOPIC), presence._elsewhere, presence.counts_here()) == (0, {}, {})
+
+
+@pytest.mark.parametrize("reaches_all", [True, False])
+def test_readers_rely_only_on_a_bridge_that_reaches_all(reaches_all: bool) -> None:
+    bus = LocalBus()
+    with bus.bridged(lambda topic: None, reaches_all=reaches_all):
+        assert bus.is_bridged is reaches_all
