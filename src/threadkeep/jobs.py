@@ -112,12 +112,12 @@ async def _remove_unused(files: Attachments, unreached: Unreached) -> None:
 
 async def keep_audit(store: Store, days: float, *, every: float = AUDIT_EVERY, clock: Clock = utc_now) -> None:
     """Chain new audit records, and prune those older than so many days (0: none)."""
+
+    async def keep(tenant: str) -> None:
+        await store.audit.head(tenant)
+        if days and (pruned := await store.audit.prune(tenant, clock() - timedelta(days=days), clock())):
+            logger.info("pruned %s record(s) of the audit log of %s", pruned, tenant)
+
     while True:
-        await asyncio.sleep(every)
-
-        async def keep(tenant: str) -> None:
-            await store.audit.head(tenant)
-            if days and (pruned := await store.audit.prune(tenant, clock() - timedelta(days=days), clock())):
-                logger.info("pruned %s record(s) of the audit log of %s", pruned, tenant)
-
         await store.unreached.each("keeping the audit log", await store.operations.tenants(), keep)
+        await asyncio.sleep(every)

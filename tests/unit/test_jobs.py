@@ -174,6 +174,17 @@ async def test_a_server_that_is_restarted_often_obeys_retention_too(clock: FakeC
     job.cancel()
 
 
+async def test_a_server_that_is_restarted_often_prunes_its_audit_log_too(clock: FakeClock) -> None:
+    store = MemoryStore(clock, new_id, MAX_BYTES)
+    await store.audit.append("acme", Act(at=clock(), action="key.created", object="key:one"))
+    clock.advance(timedelta(days=30).total_seconds())
+    job = asyncio.create_task(keep_audit(store, 29, every=3600, clock=clock))
+    async with asyncio.timeout(10):
+        while (await store.audit.read("acme"))[0].act.action != PRUNED:  # noqa: ASYNC110 - what is looked at is no event
+            await asyncio.sleep(0)
+    job.cancel()
+
+
 async def test_old_records_of_every_tenant_are_pruned_also_if_the_log_of_one_is_damaged(
     clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
