@@ -101,6 +101,12 @@ class Person:
         await expect(self.answers.last).to_have_attribute("data-state", "done")
         await expect(self.page.get_by_test_id("stop")).to_have_count(0)
 
+    async def sign_out(self) -> None:
+        """Sign out, and wait until the page has started anew: it changes its address before that, which counts as a
+        navigation, and may be asked for the key already."""
+        async with self.page.expect_event("load"):
+            await self.page.get_by_test_id("sign-out").click()
+
     def row(self, title: str) -> Locator:
         """The row of a conversation in the list."""
         return self.rows.filter(has=self.page.get_by_role("link").get_by_text(title, exact=True))

@@ -79,8 +79,7 @@ async def test_signing_out_leaves_nothing_behind_in_any_tab(new_context: NewCont
     await other.page.goto(person.page.url)
     await expect(other.answers).to_have_count(1)
     (cookie,) = await person.page.context.cookies()
-    async with person.page.expect_navigation():  # the page starts anew; the key may be asked for before that already
-        await person.page.get_by_test_id("sign-out").click()
+    await person.sign_out()
     for one in (person, other):
         await expect(one.page.get_by_role("heading", name="Sign in to Threadkeep")).to_be_visible()
         await expect(one.page.locator("body")).not_to_contain_text("green")
@@ -101,8 +100,7 @@ async def test_another_person_at_the_same_browser_sees_nothing_of_the_first(
     await sign_in(person, key)
     await expect(person.row("For Ada alone")).to_be_visible()
     await person.field.fill("A draft of Ada")
-    async with person.page.expect_navigation():  # the page starts anew; the key may be asked for before that already
-        await person.page.get_by_test_id("sign-out").click()
+    await person.sign_out()
     await expect(person.page.get_by_label("Your key")).to_be_visible()
     await sign_in(person, guarded.key(user="bob"))
     await expect(person.page.locator(".who")).to_have_text("bob")
