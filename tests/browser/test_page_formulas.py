@@ -94,5 +94,6 @@ async def test_what_a_person_said_is_drawn_as_markdown_and_folded_if_it_is_long(
     await expect(bubble).to_have_attribute("data-folded", "true")
     folded = await bubble.evaluate("one => one.offsetHeight")
     await person.page.get_by_role("button", name="Show all of it").click()
+    await expect(bubble).not_to_have_attribute("data-folded", "true")
     assert await bubble.evaluate("one => one.offsetHeight") > 2 * folded
     await expect(bubble.locator("br")).to_have_count(60)
