@@ -104,6 +104,11 @@ class PostgresEnd(NamedTuple):
         return self.read[name]
 
 
+def new_end(scope: Scope, conversation: str, key: int, size: int) -> PostgresEnd:
+    """Return the end of the log of a conversation that was just made, of so many bytes."""
+    return PostgresEnd(scope, conversation, key, 1, Status.ACTIVE, Tip(), size, 0, {}, None, 0)
+
+
 async def read_end(pool: Pool, scope: Scope, conversation: str, where: Place, asked: BesideEnd) -> PostgresEnd:
     """Return the end of a log as it is now."""
     key = bytes.fromhex(asked.key) if asked.key else None

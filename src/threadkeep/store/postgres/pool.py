@@ -152,10 +152,10 @@ class Pool:
                     break
         raise (StoreBusy() if verb == "rewrite" else translate(failure)) from failure
 
-    async def write(self, verb: str, *arguments: Any) -> None:
+    async def write(self, verb: str, *arguments: Any) -> list[asyncpg.Record]:
         """Call a function that writes; `MovedError` if somebody else was faster, and nothing was written."""
         try:
-            await self._persist(verb, arguments, again=False)
+            return await self._persist(verb, arguments, again=False)
         except FAULTS as error:
             if is_transient(error) and not is_locked(error):
                 raise MovedError from error

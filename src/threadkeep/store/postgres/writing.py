@@ -20,7 +20,7 @@ from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import size_of
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.postgres.database import REMEMBERED, Database, Place, facts_columns
-from threadkeep.store.postgres.ends import BesideEnd, Commit, MissingError, PostgresEnd, read_end, to_commit
+from threadkeep.store.postgres.ends import BesideEnd, Commit, MissingError, PostgresEnd, new_end, read_end, to_commit
 from threadkeep.store.postgres.faults import MovedError, is_cut
 from threadkeep.store.postgres.pool import ATTEMPTS, Pool
 from threadkeep.store.record import Replay
@@ -83,7 +83,7 @@ class Log:
                 return Created(conversation=found, replayed=True)
             rooms = await self.rooms(scope, (tenant, owner), caps, Load(1, size))
             try:
-                await self._db.pool.write(
+                made = await self._db.pool.write(
                     "create_conversation",
                     tenant,
                     owner,
@@ -106,6 +106,8 @@ class Log:
                         return Created(conversation=_new_conversation(scope, name, new, at))
                     raise AlreadyExists from None
             else:
+                # What is said first need not read how the log ends.
+                self._know(Place(tenant, owner, encode_id(name)), new_end(scope, name, made[0][0], size))
                 return Created(conversation=_new_conversation(scope, name, new, at))
         raise StoreBusy
 
@@ -189,15 +191,18 @@ class Log:
     def _remember(self, where: Place, before: PostgresEnd, end: PostgresEnd) -> None:
         """Remember the end after a commit, unless that took a turn from an owner who may have written text since the
         end was read: text is no entry, so the commit does not notice it."""
-        if len(self._ends) >= REMEMBERED:
-            self._ends.clear()
         fences = (
             (before.open_turns[turn.number].fence, turn.fence)
             for turn in end.open_turns.values()
             if turn.number in before.open_turns
         )
         if not any(0 < fence < taken for fence, taken in fences):
-            self._ends[where] = end.remembered()
+            self._know(where, end.remembered())
+
+    def _know(self, where: Place, end: PostgresEnd) -> None:
+        if len(self._ends) >= REMEMBERED:
+            self._ends.clear()
+        self._ends[where] = end
 
     async def _is_stored(self, where: Place, end: PostgresEnd, commit: Commit) -> bool:
         """Whether a commit took place whose answer was cut off: what it stores is stored by nobody else."""

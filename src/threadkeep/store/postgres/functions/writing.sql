@@ -197,11 +197,11 @@ BEGIN
     WHERE k.tenant = p_tenant AND k.name = p_key.name;
 END $$;
 
--- Create a conversation. Its id, or its key, may be taken. Nobody forgets the user's name meanwhile.
+-- Create a conversation and return its key. Its id, or the key of the request, may be taken. Nobody forgets the user's name meanwhile.
 CREATE FUNCTION threadkeep.create_conversation(
     p_tenant integer, p_owner integer, p_user text, p_id bytea, p_now timestamptz, p_key bytea, p_digest bytea,
     p_facts jsonb, p_large jsonb, p_title_words text[], p_bytes integer, p_rooms bigint[]
-) RETURNS void LANGUAGE plpgsql AS $$
+) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE made bigint;
 BEGIN
     PERFORM threadkeep.works_for(p_tenant);
@@ -216,4 +216,5 @@ BEGIN
         PERFORM threadkeep.keep_key(p_tenant, ROW(made, p_tenant, 0, 0, p_key, p_digest)::threadkeep.key);
     END IF;
     PERFORM threadkeep.check_rooms(p_tenant, p_rooms);
+    RETURN made;
 END $$;
