@@ -1,6 +1,7 @@
 """Connections to PostgreSQL: few for many callers, given back whatever happens, cut when they do not answer."""
 
 import asyncio
+from typing import Any
 
 import asyncpg
 import pytest
@@ -111,3 +112,24 @@ async def test_closing_waits_for_what_is_being_answered_and_refuses_what_comes_l
 async def test_a_url_with_an_option_that_is_none_is_refused(postgres_database: Urls, option: str) -> None:
     with pytest.raises(InvalidStoreUrl):
         await open_store(f"{postgres_database.server}{'&' if '?' in postgres_database.server else '?'}{option}")
+
+
+async def test_what_types_there_are_is_asked_by_one_connection_for_all(
+    postgres_database: Urls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[frozenset[int]] = []
+    original: Any = asyncpg.Connection._introspect_types  # type: ignore[attr-defined]
+
+    async def spy(connection: Any, types: Any, timeout: float) -> Any:
+        asked.append(frozenset(types))
+        return await original(connection, types, timeout)
+
+    monkeypatch.setattr(asyncpg.Connection, "_introspect_types", spy)
+    address = Address(postgres_database.server)
+    for _ in range(3):
+        connection = await address.connect()
+        statement = await connection.prepare("SELECT $1::threadkeep.line[]")
+        line = (None, 1, *[None] * 8)
+        assert await statement.fetchval([line]) == [line]
+        await connection.close()
+    assert len(asked) == 1

@@ -6,6 +6,8 @@ anything for a session, and what a connection is to begin with is left out where
 
 import logging
 import socket
+from collections.abc import Iterable
+from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import asyncpg
@@ -25,6 +27,18 @@ _SOCKET_OPTIONS = {"TCP_USER_TIMEOUT": 5000, "TCP_KEEPIDLE": 5, "TCP_KEEPINTVL":
 """After some ten seconds without a sign of the other side a connection is closed, whether or not it is used."""
 
 
+class _Connection(asyncpg.Connection):
+    """Knows what its siblings have found out about the types of the schema, which takes some ten milliseconds."""
+
+    known_types: dict[frozenset[int], Any]
+
+    async def _introspect_types(self, typeoids: Iterable[int], timeout: float) -> Any:
+        wanted = frozenset(typeoids)
+        if wanted not in self.known_types:
+            self.known_types[wanted] = await super()._introspect_types(typeoids, timeout)  # type: ignore[misc]
+        return self.known_types[wanted]
+
+
 class Address:
     """The address of a database, as a URL gives it."""
 
@@ -42,6 +56,7 @@ class Address:
             options.setdefault("target_session_attrs", "read-write")
         self._rest = f"{parts.path}?{urlencode(options)}" if options else parts.path
         self._settings = _SETTINGS
+        self._known_types: dict[frozenset[int], Any] = {}
         self.connect_seconds = CONNECT_SECONDS
 
     def urls(self) -> list[str]:
@@ -87,9 +102,15 @@ class Address:
 
     async def _open(self, host: str) -> "asyncpg.Connection[asyncpg.Record]":
         # What the driver prepares by itself has names that other processes give to other statements.
-        return await asyncpg.connect(
-            self._url(host), timeout=self.connect_seconds, server_settings=self._settings, statement_cache_size=0
+        connection = await asyncpg.connect(
+            self._url(host),
+            timeout=self.connect_seconds,
+            server_settings=self._settings,
+            statement_cache_size=0,
+            connection_class=_Connection,
         )
+        connection.known_types = self._known_types
+        return connection
 
     def _url(self, host: str) -> str:
         return f"postgresql://{self._user}{self._at}{host}{self._rest}"

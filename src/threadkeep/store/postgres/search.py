@@ -48,45 +48,36 @@ class Index:
         self._db = database
         self._added = 0
         self._last_added = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-        self._running: asyncio.Task[None] | None = None
+        self._following: asyncio.Task[None] | None = None
 
     def note(self, entries: int) -> None:
         """Count what was appended, and index it in the background later."""
         loop = asyncio.get_running_loop()
         self._added += entries
         self._last_added = loop.time()
-        if self._timer is None:
-            self._timer = loop.call_later(PAUSE_SECONDS, self._look)
+        if self._following is None:
+            self._following = loop.create_task(self._follow())
 
-    def _look(self) -> None:
-        """Begin to index if there was a pause or there is much to index; else look again later."""
-        loop = asyncio.get_running_loop()
-        self._timer = None
-        if self._running is not None or (
-            self._added < BACKLOG and loop.time() < self._last_added + 0.9 * PAUSE_SECONDS
-        ):
-            self._timer = loop.call_later(PAUSE_SECONDS, self._look)
-        else:
-            self._added = 0
-            self._running = loop.create_task(self._run())
-
-    async def close(self) -> None:
-        """Stop indexing; what is not indexed yet will be by the next one who looks for it."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._running is not None:
-            self._running.cancel()
-            await asyncio.wait((self._running,))
-
-    async def _run(self) -> None:
+    async def _follow(self) -> None:
+        """Index what was appended when there is a pause or there is much of it."""
+        clock = asyncio.get_running_loop().time
         try:
-            await self.catch_up()
+            while self._added:
+                if self._added < BACKLOG and (wait := self._last_added + PAUSE_SECONDS - clock()) > 0:
+                    await asyncio.sleep(wait)
+                else:
+                    self._added = 0
+                    await self.catch_up()
         except StoreError as error:
             logger.warning("the search index lags behind: %s", error)
         finally:
-            self._running = None
+            self._following = None
+
+    async def close(self) -> None:
+        """Stop indexing; what is not indexed yet will be by the next one who looks for it."""
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.wait((self._following,))
 
     async def catch_up(self, tenant: int | None = None, owner: int | None = None) -> None:
         """Index everything of one user, or of everybody, that was appended before this call."""
