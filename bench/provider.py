@@ -6,7 +6,8 @@
 A provider in another process streams OpenAI's chunks, each token being the time at which it is said; late is what lies
 between that and its arrival at the client. Rivals are a proxy that passes bytes on, a naive server that keeps a JSON
 file, and the OpenAI Agents SDK behind FastAPI. All of them share the machine with provider and client, so that ratios
-within one run are what counts. The rivals need an environment of their own, which `make bench` sets up.
+within one run are what counts. Then: when the first token of a long conversation comes. The rivals need an
+environment of their own, which `make bench` sets up.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 from statistics import quantiles
 from tempfile import TemporaryDirectory
@@ -28,15 +30,25 @@ from typing import NamedTuple
 import httpx
 
 from bench.report import Report
+from bench.texts import turns
+from threadkeep.context.tokens import count_tokens
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.runtime import open_store
+from threadkeep.store.values import Append
 
 STREAMS = 100
 WARM = 5
 APART = 0.02
 """Seconds between two questions: a hundred turns that begin in the same instant would be measured, not their tokens."""
+TRIES = 20
+"""How often one conversation is asked after a start."""
 RIVALS = Path(__file__).with_name("provider_rivals.py")
 RIVALS_PYTHON = Path(sys.prefix, "bench/bin/python")
 NAMES = {
     "proxy": "a proxy that passes bytes on",
+    "bare": "a bare proxy: Starlette and aiohttp",
     "naive": "a naive server with a JSON file",
     "agents": "OpenAI Agents SDK behind FastAPI",
     "threadkeep": "threadkeep serve, openai: model, SQLite",
@@ -115,12 +127,16 @@ async def requests(kind: str, port: int, count: int) -> list[tuple[str, dict[str
     return [(f"/v1/conversations/{name}/messages", {"content": "Go on."}) for name in made]
 
 
+def _request(path: str, body: dict[str, object]) -> bytes:
+    data = json.dumps(body).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nConnection: close\r\n"
+    return f"{head}Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data
+
+
 async def ask(port: int, path: str, body: dict[str, object], tokens: int) -> list[float]:
     """Ask once and return how late each token was. The whole answer, which may follow the last, is not looked at."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**22)
-    data = json.dumps(body).encode()
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nConnection: close\r\n"
-    writer.write(f"{head}Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data)
+    writer.write(_request(path, body))
     late: list[float] = []
     while len(late) < tokens and (line := await reader.readline()):
         now = time.time()
@@ -160,17 +176,85 @@ async def compare(report: Report, *, quick: bool) -> None:
     """Measure every server and hold ours against the others."""
     tokens = 100 if quick else 200
     report.title(f"{STREAMS} answers of {tokens} tokens, 20 a second, from a provider that speaks OpenAI's protocol")
-    kinds = [kind for kind in NAMES if RIVALS_PYTHON.exists() or kind in ("proxy", "threadkeep")]
+    kinds = [kind for kind in NAMES if RIVALS_PYTHON.exists() or kind in ("proxy", "bare", "threadkeep")]
     found = {kind: await measure(kind, tokens) for kind in kinds}
     rows = [[NAMES[kind], f"{one.p50:.1f}", f"{one.p99:.1f}", f"{one.cpu:.1f}"] for kind, one in found.items()]
     report.table("How late tokens are, and what a turn costs", ["", "p50 ms", "p99 ms", "processor ms a turn"], rows)
     ours = found["threadkeep"]
-    report.bar("p99 lateness / bare proxy", ours.p99 / found["proxy"].p99, at_most=5)
+    report.bar("p99 lateness / bare proxy", ours.p99 / found["bare"].p99, at_most=1.5)
+    report.bar("processor time of a turn / bare proxy", ours.cpu / found["bare"].cpu, at_most=1.7)
     if "agents" in found:
         report.bar("processor time of a turn / Agents SDK", ours.cpu / found["agents"].cpu, at_most=1)
         report.bar("processor time of a turn / naive server", ours.cpu / found["naive"].cpu, at_most=1)
     else:
         report.note(f"no rivals: there is no {RIVALS_PYTHON}; `make bench` installs requirements/bench.txt there")
+
+
+async def first_tokens(kind: str, messages: int, starts: int) -> tuple[float, float]:
+    """Return after how many milliseconds the first token comes in a conversation of so many messages: later, and the
+    first time after a start. Of all tries the fastest quarter counts: what else the machine does is not ours."""
+    at_first, later = list[float](), list[float]()
+    with ExitStack() as stack:
+        folder, provider = stack.enter_context(TemporaryDirectory()), free_port()
+        stack.enter_context(running([sys.executable, str(RIVALS), "provider", str(provider), "1"], provider))
+        said = [message for turn in islice(turns(1), messages // 2) for message in turn]
+        name = await _stored(folder, said) if kind == "threadkeep" else "s"
+        for _ in range(starts):
+            with server(kind, provider, folder) as (_, port):
+                if kind == "bare":
+                    told = [{"role": message.role, "content": message.content} for message in said]
+                    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+                        await client.post("/fill", json={"session_id": name, "messages": told})
+                other = await requests(kind, port, 1)
+                for path, body in other * WARM:
+                    await first_token(port, path, body)
+                path = f"/v1/conversations/{name}/messages" if kind == "threadkeep" else "/chat"
+                body = {"content": "Go on."} if kind == "threadkeep" else {"session_id": name, "message": "Go on."}
+                at_first.append(await first_token(port, path, body))
+                later += [await first_token(port, path, body) for _ in range(TRIES)]
+    return quantiles(later, n=4)[0], quantiles(at_first, n=4)[0]
+
+
+async def _stored(folder: str, said: list[Message]) -> str:
+    """Store a conversation and return its id."""
+    store = await open_store(f"sqlite:///{folder}/bench.db")
+    name = (await store.create(LOCAL, NewConversation(title="Measured", assistant="chat"))).conversation.id
+    counted = [message.model_copy(update={"tokens": count_tokens(message)}) for message in said]
+    for at in range(0, len(counted), 100):
+        await store.append(LOCAL, name, Append(bodies=tuple(counted[at : at + 100])))
+    await store.close()
+    return name
+
+
+async def first_token(port: int, path: str, body: dict[str, object]) -> float:
+    """Ask once, and return after how many milliseconds the first token came; the answer is read to its end."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**22)
+    began, took = time.perf_counter(), None
+    writer.write(_request(path, body))
+    while line := await reader.readline():
+        if took is None and _STAMP.search(line):
+            took = time.perf_counter() - began
+    writer.close()
+    if took is None:
+        raise ConnectionError(f"{path} gave no token")
+    return took * 1000
+
+
+async def compare_first_tokens(report: Report, *, quick: bool) -> None:
+    """Measure after how long the first token comes, beside a proxy that writes the same history as JSON."""
+    report.title("The first token, by the length of the conversation")
+    rows, found = [], dict[tuple[str, int], tuple[float, float]]()
+    for kind in ("bare", "threadkeep"):
+        for messages in (10, 1000):
+            found[kind, messages] = await first_tokens(kind, messages, 3 if quick else 8)
+            later, first = found[kind, messages]
+            rows.append([NAMES[kind], str(messages), f"{later:.1f}", f"{first:.1f}"])
+    report.table("After how many milliseconds", ["", "messages", "later", "first after a start"], rows)
+    for messages in (10, 1000):
+        ratio = found["threadkeep", messages][0] / found["bare", messages][0]
+        report.bar(f"first token at {messages} messages / bare proxy", ratio, at_most=4)
+    restarted = found["threadkeep", 1000][1] / found["bare", 1000][0]
+    report.bar("first token at 1000 messages after a start / bare proxy", restarted, at_most=10)
 
 
 async def main() -> None:
@@ -180,6 +264,7 @@ async def main() -> None:
     quick = parser.parse_args().quick
     report = Report(sys.stdout)
     await compare(report, quick=quick)
+    await compare_first_tokens(report, quick=quick)
     report.close()
 
 

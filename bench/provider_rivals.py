@@ -1,11 +1,12 @@
 """The other processes of `bench.provider`: a provider that streams OpenAI's chunks, and servers before it.
 
     python bench/provider_rivals.py provider PORT TOKENS
-    python bench/provider_rivals.py proxy|naive|agents PORT PROVIDER_PORT
+    python bench/provider_rivals.py proxy|bare|naive|agents PORT PROVIDER_PORT
 
-`proxy` passes bytes on; `naive` keeps a conversation in a JSON file; `agents` is the OpenAI Agents SDK with its SQLite
-session. The last two are FastAPI with OpenAI's client. It imports nothing of Threadkeep: the Agents SDK does not fit
-beside it, so that it runs in an environment of its own (requirements/bench.txt).
+`proxy` passes bytes on; `bare` is an HTTP proxy of Starlette and aiohttp that keeps histories in memory; `naive` keeps
+a conversation in a JSON file; `agents` is the OpenAI Agents SDK with its SQLite session. The last two are FastAPI with
+OpenAI's client. It imports nothing of Threadkeep: the Agents SDK does not fit beside it, so that it runs in an
+environment of its own (requirements/bench.txt).
 """
 
 import asyncio
@@ -71,6 +72,40 @@ async def proxy(port: int, provider: int) -> None:
         await server.serve_forever()
 
 
+def bare_app(provider: int) -> Any:
+    """Return Starlette around aiohttp: `POST /chat` sends a history with one more question and passes the answer on."""
+    import aiohttp  # noqa: PLC0415
+    from starlette.applications import Starlette  # noqa: PLC0415
+    from starlette.requests import Request  # noqa: PLC0415
+    from starlette.responses import Response, StreamingResponse  # noqa: PLC0415
+    from starlette.routing import Route  # noqa: PLC0415
+
+    histories: dict[str, list[dict[str, str]]] = {}
+    sessions: list[aiohttp.ClientSession] = []
+
+    async def fill(request: Request) -> Response:
+        given = await request.json()
+        histories[given["session_id"]] = given["messages"]
+        return Response()
+
+    async def chat(request: Request) -> StreamingResponse:
+        asked = await request.json()
+        history = histories.setdefault(asked["session_id"], [])
+        history.append({"role": "user", "content": asked["message"]})
+        if not sessions:
+            sessions.append(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
+        url, body = f"http://127.0.0.1:{provider}/v1/chat/completions", {"model": "played", "stream": True}
+
+        async def pieces() -> AsyncIterator[bytes]:
+            async with sessions[0].post(url, json={**body, "messages": history}) as answer:
+                async for piece in answer.content.iter_any():
+                    yield piece
+
+        return StreamingResponse(pieces(), media_type="text/event-stream")
+
+    return Starlette(routes=[Route("/chat", chat, methods=["POST"]), Route("/fill", fill, methods=["POST"])])
+
+
 def app(kind: str, provider: int, folder: Path) -> Any:
     """Return a FastAPI application that answers `POST /chat` with a stream."""
     from agents import Agent, OpenAIChatCompletionsModel, Runner, SQLiteSession, set_tracing_disabled  # noqa: PLC0415
@@ -125,7 +160,7 @@ def main(kind: str, port: int, other: int) -> None:
         import uvicorn  # noqa: PLC0415
 
         with TemporaryDirectory() as folder:
-            api = app(kind, other, Path(folder))
+            api = bare_app(other) if kind == "bare" else app(kind, other, Path(folder))
             uvicorn.run(api, port=port, log_level="error", access_log=False, backlog=1024)
 
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from bench.provider import compare
+from bench.provider import compare, compare_first_tokens
 from bench.report import Report
 from bench.stopwatch import rate
 from bench.texts import turns
@@ -206,6 +206,7 @@ async def main() -> None:
     await measure_rate(report, 320 if quick else 1600)
     await measure_start(report, 50_000 if quick else 1_000_000)
     await compare(report, quick=quick)
+    await compare_first_tokens(report, quick=quick)
     report.close()
 
 

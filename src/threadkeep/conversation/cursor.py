@@ -10,6 +10,7 @@ place in one's own log is no secret.
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2s
 from typing import Self
 
@@ -88,4 +89,11 @@ def unseal(text: object, owner: str) -> str:
 
 
 def _checksum(raw: bytes, owner: str) -> bytes:
-    return blake2s(raw, digest_size=6, key=blake2s(owner.encode()).digest(), person=b"tkcursor").digest()
+    checksum = _keyed(owner).copy()
+    checksum.update(raw)
+    return checksum.digest()
+
+
+@lru_cache(maxsize=1024)
+def _keyed(owner: str) -> blake2s:
+    return blake2s(digest_size=6, key=blake2s(owner.encode()).digest(), person=b"tkcursor")

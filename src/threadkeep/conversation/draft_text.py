@@ -30,6 +30,9 @@ def marks_as_lines(stream: str) -> str:
 def pieces(text: str, is_thought: bool = False) -> Iterator[tuple[bool, str, int]]:
     """Yield the pieces of a stream or of a part of one: whether each is reasoning (`is_thought` for a first piece
     without a mark), its text, and its length including its mark."""
+    if text and text.isascii():
+        yield is_thought, text, len(text)
+        return
     for found in _PIECES.finditer(text):
         mark, said = found.groups()
         is_thought = mark == THOUGHT if mark else is_thought

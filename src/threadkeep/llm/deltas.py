@@ -1,7 +1,7 @@
 """From the bytes of a stream to our deltas: server-sent events of JSON, and the buffer that takes what they say."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
+from json import JSONDecoder
 from typing import Any
 
 from threadkeep.conversation.message import Usage
@@ -12,6 +12,7 @@ MOST_OF_EVENT = 16 * 1024 * 1024
 """How many bytes one event may have."""
 
 Event = Mapping[str, Any]
+_parsed = JSONDecoder().decode
 
 
 class DeltaBuffer:
@@ -124,5 +125,5 @@ class Events:
                 text, self._data = b"\n".join(self._data), []
                 if text != b"[DONE]":
                     self.count += 1
-                    yield json.loads(text.decode())
+                    yield _parsed(text.decode())
         self._size = len(self._rest[0]) + sum(map(len, self._data))

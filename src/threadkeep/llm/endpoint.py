@@ -47,6 +47,7 @@ class Endpoint:
         self._limits = ClientTimeout(total=None, sock_connect=CONNECTING, sock_read=silence)
         self._tls = _tls_context() if address.scheme == "https" else True
         self._connector: TCPConnector | None = None
+        self._proxy: str | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def post(self, path: str, body: bytes) -> AsyncGenerator[bytes, None]:
@@ -60,13 +61,13 @@ class Endpoint:
                 data=BytesIO(body),
                 headers=self._headers | ({"traceparent": parent} if parent else {}),
                 timeout=self._limits,
-                proxy=_proxy_for(self._url),
+                proxy=self._proxy,
                 allow_redirects=False,
             ) as response,
         ):
             if response.status != 200:
                 raise ProviderError(await _error_in(response), response.status, response.headers)
-            async for piece in response.content.iter_any():
+            while piece := await response.content.readany():
                 yield piece
 
     async def close(self) -> None:
@@ -80,7 +81,7 @@ class Endpoint:
         loop = asyncio.get_running_loop()
         if self._connector is None or self._connector.closed or self._loop is not loop:
             self._connector = TCPConnector(limit=0, keepalive_timeout=IDLE, ssl=self._tls)
-            self._loop = loop
+            self._proxy, self._loop = _proxy_for(self._url), loop
         return self._connector
 
 

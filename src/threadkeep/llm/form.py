@@ -105,7 +105,7 @@ class WrittenMessages:
         return history
 
     def _keep(self, message: Message, tool: str, written: bytes) -> None:
-        if any(isinstance(part, Attachment) for part in message.parts):
+        if message.parts and any(isinstance(part, Attachment) for part in message.parts):
             return
         if before := self._kept.pop(message.id, None):
             self._size -= len(before[2])

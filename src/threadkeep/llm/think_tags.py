@@ -19,10 +19,11 @@ class ThinkTags:
         self._is_behind_tag = False
         self._left = MOST
 
-    def sift(self, deltas: Iterable[Delta]) -> Iterator[Delta]:
-        """Yield the next deltas of the answer, with text between think tags as reasoning."""
-        for delta in deltas:
-            yield from self.feed(delta)
+    def sift(self, deltas: Iterable[Delta]) -> Iterable[Delta]:
+        """Return the next deltas of the answer, with text between think tags as reasoning."""
+        if self._is_over and not self._is_behind_tag:
+            return deltas
+        return [sifted for delta in deltas for sifted in self.feed(delta)]
 
     def feed(self, delta: Delta) -> Iterator[Delta]:
         """Yield a delta as text or reasoning, with what was held back before it."""

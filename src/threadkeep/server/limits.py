@@ -60,7 +60,7 @@ def _holders(scope: Scope) -> tuple[Name, Name]:
     return ("requests", scope.tenant, scope.user), ("requests", scope.tenant)
 
 
-def _limits(connection: HTTPConnection) -> Limits:
+async def _limits(connection: HTTPConnection) -> Limits:
     limits: Limits = connection.app.state.limits
     return limits
 

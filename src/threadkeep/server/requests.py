@@ -192,7 +192,9 @@ def canonical_body(body: BaseModel) -> dict[str, Any]:
 Given = Annotated[str | None, Header(description="1 to 255 characters; the same key and body is done only once.")]
 
 
-def _keyed(connection: HTTPConnection, idempotency_key: Given = None) -> Callable[[str, Any], IdempotencyKey | None]:
+async def _keyed(
+    connection: HTTPConnection, idempotency_key: Given = None
+) -> Callable[[str, Any], IdempotencyKey | None]:
     """Return a function that makes the key for a route and a body, None if the client sent none."""
     if len(connection.headers.getlist("idempotency-key")) > 1:
         raise InvalidValue("A request has one Idempotency-Key at most.")

@@ -1,10 +1,10 @@
 """Server-sent events on the wire: how an event becomes bytes, and the answer that streams them."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from functools import lru_cache
+from json import JSONEncoder
 from typing import Any, NamedTuple
 
 from starlette.responses import StreamingResponse
@@ -17,6 +17,9 @@ from threadkeep.errors import ThreadkeepError
 
 STREAM_HEADERS = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
 """What keeps caches and proxies from holding events back."""
+
+
+_as_json = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class DialectEvent(NamedTuple):
@@ -49,8 +52,9 @@ def _encode_words(message: str, text: str, conversation: str, seq: int, index: i
 
 def encode(name: str, data: object, id: str | None = None) -> bytes:
     """Return name and data as one event. JSON escapes every line end, so a field never breaks off."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
+    text = _as_json(data)
+    if not text.isascii():
+        text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
     place = f"id: {id}\n" if id is not None else ""
     return f"{place}event: {name}\ndata: {text}\n\n".encode()
 

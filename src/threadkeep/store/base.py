@@ -81,6 +81,9 @@ class Operations(ABC):
         return
 
 
+_NOT_SPOOLED = SpoolState()
+
+
 class Outages:
     """What a store does in an outage of its database. This is one whose database cannot be away alone."""
 
@@ -90,7 +93,7 @@ class Outages:
 
     def spool_state(self, scope: Scope, conversation: str) -> SpoolState:
         """Return whether a conversation is kept on this instance's disk, because of an outage of the database."""
-        return SpoolState()
+        return _NOT_SPOOLED
 
     def damage(self) -> str | None:
         """Return what was found to be wrong with the spool; None if there is nothing."""

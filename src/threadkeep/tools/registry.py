@@ -4,9 +4,11 @@ A registry does not change; `plus` makes another one. The engine stores the call
 """
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from difflib import get_close_matches
+from functools import cached_property
 from inspect import isfunction
 
 from threadkeep.conversation.message import ToolCall
@@ -54,12 +56,21 @@ class Registry:
         return tool.spec.digest if tool is not None else ""
 
     def specs(self) -> tuple[ToolSpec, ...]:
+        return self._specs
+
+    @cached_property
+    def _specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self)
+
+    @cached_property
+    def described(self) -> str:
+        """The definitions of all tools as JSON, which a request has besides its messages; empty without tools."""
+        return json.dumps([asdict(spec) for spec in self._specs]) if self._specs else ""
 
     def plus(self, found: Iterable[Tool]) -> "Registry":
         """Return a registry with further tools, such as those of MCP servers; a taken name keeps its tool."""
-        every = {tool.spec.name: tool for tool in found} | self._tools
-        return Registry([*self, *(tool for name, tool in every.items() if name not in self._tools)])
+        new = {tool.spec.name: tool for tool in found if tool.spec.name not in self._tools}
+        return Registry([*self, *new.values()]) if new else self
 
     def unknown(self, name: str) -> ToolOutcome:
         """Return the outcome of a call of an unknown tool, which names the closest and all known tools."""

@@ -9,21 +9,11 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from threadkeep import errors
 from threadkeep.conversation.parts import MAX_PARTS, Attachment, Part, safe_file_name
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import storable
 from threadkeep.conversion import LARGEST_FILE
-from threadkeep.errors import (
-    AttachmentsTooLarge,
-    FileNotFound,
-    InvalidInput,
-    InvalidPart,
-    InvalidValue,
-    LimitReached,
-    RateLimited,
-    StoreError,
-    TooManyParts,
-)
 from threadkeep.llm.base import FileReader
 from threadkeep.store.attachments import to_part
 from threadkeep.tools.base import ToolFile
@@ -42,7 +32,7 @@ async def attached(deps: EngineDeps, scope: Scope, given: Attachable) -> Attachm
     """Keep a file for a message that is about to be sent, and return it as a part; one that is kept already is found.
     `InvalidValue` if it cannot be read."""
     if deps.attachments is None:
-        raise InvalidValue("This store keeps no files.")
+        raise errors.InvalidValue("This store keeps no files.")
     match given:
         case Attachment():
             return given.model_copy(update={"at": 0})
@@ -58,7 +48,7 @@ async def attached(deps: EngineDeps, scope: Scope, given: Attachable) -> Attachm
                 size = (await asyncio.to_thread(path.stat)).st_size
                 kept, _ = await deps.attachments.receive(scope, path.name, "", _pieces(path), size=size)
             except OSError as error:
-                raise InvalidValue(f"{path} cannot be read: {error.strerror}") from None
+                raise errors.InvalidValue(f"{path} cannot be read: {error.strerror}") from None
             return to_part(kept)
 
 
@@ -74,7 +64,7 @@ async def stored(deps: EngineDeps, scope: Scope, parts: Iterable[Part]) -> tuple
     known = [await _known(deps, scope, part) if isinstance(part, Attachment) else part for part in parts]
     most = deps.attachments.limits.message if deps.attachments else 0
     if 0 < most < sum(part.size or 0 for part in known if isinstance(part, Attachment)):
-        raise AttachmentsTooLarge(f"The files of a message have at most {most} bytes together.")
+        raise errors.AttachmentsTooLarge(f"The files of a message have at most {most} bytes together.")
     return await _with_texts(deps, scope, known)
 
 
@@ -84,12 +74,12 @@ async def kept(deps: EngineDeps, scope: Scope, files: tuple[ToolFile, ...]) -> t
     for file in files:
         try:
             if deps.attachments is None or len(parts) == MAX_PARTS:
-                raise TooManyParts
+                raise errors.TooManyParts
             name = safe_file_name(file.name)
             parts.append(await deps.attachments.save(scope, name, file.media_type, file.data))
-        except (InvalidInput, LimitReached):
+        except (errors.InvalidInput, errors.LimitReached):
             unkept.append(storable(file.line))
-    with suppress(RateLimited):  # then the model reads the result without what is written in its files
+    with suppress(errors.RateLimited):  # then the model reads the result without what is written in its files
         parts = list(await _with_texts(deps, scope, parts))
     return tuple(parts), tuple(unkept)
 
@@ -104,14 +94,14 @@ def file_reader(deps: EngineDeps, scope: Scope) -> FileReader | None:
     async def read(part: Attachment) -> bytes:
         try:
             data = await attachments.read(scope, part.file)
-        except StoreError:
+        except errors.StoreError:
             if deps.store.outages.outage() is None:
                 raise
-            raise FileNotFound from None  # the turn goes on in the spool, without the file
+            raise errors.FileNotFound from None  # the turn goes on in the spool, without the file
         if part.type == "image":
             data = await deps.converter.image(part.file, data, scope)
             if len(data) > LARGEST_IMAGE:
-                raise FileNotFound
+                raise errors.FileNotFound
         return data
 
     return read
@@ -119,10 +109,10 @@ def file_reader(deps: EngineDeps, scope: Scope) -> FileReader | None:
 
 async def _known(deps: EngineDeps, scope: Scope, part: Attachment) -> Attachment:
     if deps.attachments is None:
-        raise FileNotFound
+        raise errors.FileNotFound
     found = await deps.attachments.find(scope, part.file)
     if found.type != part.type:
-        raise InvalidPart(f"The file {part.file} is of the type {found.type}, and not {part.type}.")
+        raise errors.InvalidPart(f"The file {part.file} is of the type {found.type}, and not {part.type}.")
     known = {name: getattr(found, name) for name in ("name", "media_type", "size", "sha256", "extract")}
     return part.model_copy(update=known)
 

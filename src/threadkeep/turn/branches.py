@@ -30,27 +30,36 @@ _seq = attrgetter("seq")
 
 @dataclass(frozen=True, slots=True)
 class KeptBranch:
-    """Entries of a branch, oldest first and without gaps, and those that are messages as lines for an audience."""
+    """Entries of a branch, oldest first and without gaps; those that are messages as lines for an audience, and the
+    tokens that they have."""
 
     audience: Audience
     entries: tuple[Entry, ...] = ()
     lines: tuple[Line, ...] = ()
+    tokens: int = 0
 
     def followed_by(self, entries: Sequence[Entry]) -> "KeptBranch":
         """Return a longer branch."""
         if not entries:
             return self
         lines = lines_of(entries, self.audience, before=self.lines)
-        return KeptBranch(self.audience, (*self.entries, *entries), (*self.lines, *lines))
+        tokens = self.tokens + sum([line.size for line in lines])
+        return KeptBranch(self.audience, (*self.entries, *entries), (*self.lines, *lines), tokens)
 
     def part(self, first: int, last: int) -> "KeptBranch":
         """Return the entries from one seq to another, both included."""
-        return KeptBranch(self.audience, _between(self.entries, first, last), _between(self.lines, first, last))
+        if self.entries and first <= self.entries[0].seq and last >= self.entries[-1].seq:
+            return self
+        lines = _between(self.lines, first, last)
+        tokens = sum([line.size for line in lines])
+        return KeptBranch(self.audience, _between(self.entries, first, last), lines, tokens)
 
     def newest_shared(self, page: Sequence[Entry]) -> int:
         """Return the seq of the newest entry that a page of the store and the branch share; 0 if there is none, or if
         they differ in what stands under one seq."""
-        known = [(entry, *self.part(entry.seq, entry.seq).entries) for entry in page]
+        if not self.entries:
+            return 0
+        known = [(entry, *_between(self.entries, entry.seq, entry.seq)) for entry in page]
         shared = [pair for pair in known if len(pair) == 2]
         if not shared or any(_told(entry) != _told(other) for entry, other in shared):
             return 0
@@ -71,21 +80,19 @@ class Branches:
     """The branches that were used last, within bounds."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Key, tuple[KeptBranch, int]] = OrderedDict()
+        self._kept: OrderedDict[Key, KeptBranch] = OrderedDict()
         self._entries = self._tokens = 0
 
     def get(self, key: Key) -> KeptBranch:
         """Return what is kept of a conversation, perhaps nothing."""
-        branch, _ = self._kept.get(key, (KeptBranch(key[2]), 0))
-        return branch
+        return self._kept.get(key) or KeptBranch(key[2])
 
     def keep(self, key: Key, branch: KeptBranch) -> None:
         """Keep a branch in place of the former one of its conversation, and let go of what was not used for longest."""
         self._drop(key)
-        tokens = sum([line.size for line in branch.lines])
-        self._kept[key] = branch, tokens
+        self._kept[key] = branch
         self._entries += len(branch.entries)
-        self._tokens += tokens
+        self._tokens += branch.tokens
         while self._entries > MOST_ENTRIES or self._tokens > MOST_TOKENS:
             self._drop(next(iter(self._kept)))
 
@@ -95,6 +102,6 @@ class Branches:
             self._drop(key)
 
     def _drop(self, key: Key) -> None:
-        branch, tokens = self._kept.pop(key, (KeptBranch(key[2]), 0))
+        branch = self._kept.pop(key, KeptBranch(key[2]))
         self._entries -= len(branch.entries)
-        self._tokens -= tokens
+        self._tokens -= branch.tokens

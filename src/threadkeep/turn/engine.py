@@ -7,15 +7,8 @@ dead owner's turn means running this loop again. `runner.py` decides when turns 
 import logging
 from typing import assert_never
 
+from threadkeep import errors
 from threadkeep.conversation.turn import Failure, TurnState
-from threadkeep.errors import (
-    ContextTooLong,
-    ConversationNotFound,
-    LeaseLost,
-    ModelUnavailable,
-    StoreError,
-    ThreadkeepError,
-)
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.decision import Finish, Generate, RunTools, Wait, decide
 from threadkeep.turn.steps.gather_context import gather_context
@@ -39,9 +32,9 @@ async def run_turn(active: ActiveTurn) -> None:
     try:
         while not active.is_settled:
             await _next_step(active)
-    except (StoreError, LeaseLost, ConversationNotFound):
+    except (errors.StoreError, errors.LeaseLost, errors.ConversationNotFound):
         raise
-    except ThreadkeepError as error:
+    except errors.ThreadkeepError as error:
         await _settle_as_failed(active, Failure.of(error))
     except Exception:
         # A bug of ours or of an assistant: it would only happen again, so the turn ends here.
@@ -87,7 +80,7 @@ async def _ask_with_less_until_it_fits(active: ActiveTurn, step: Generate) -> Ge
     for share in SHARES:
         context = await gather_context(active, notes, tools=not step.last, share=share)
         generated = await generate(active, context, tools=not step.last, closing=closing)
-        if not isinstance(generated.error, ContextTooLong) or share == SHARES[-1]:
+        if not isinstance(generated.error, errors.ContextTooLong) or share == SHARES[-1]:
             return generated
         logger.info("the model takes no request of about %s tokens", context.tokens)
     raise AssertionError("the last attempt always returns")
@@ -111,5 +104,5 @@ async def _store_answer(active: ActiveTurn, generated: Generated) -> None:
     elif message is not None and generated.may_go_on:
         await active.append(*bodies)
     else:
-        failure = Failure.of(generated.error or ModelUnavailable())
+        failure = Failure.of(generated.error or errors.ModelUnavailable())
         await settle(active, TurnState.FAILED, *bodies, failure=failure)

@@ -9,20 +9,12 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
+from threadkeep import errors
 from threadkeep.background import is_being_cancelled, supervised
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
-from threadkeep.errors import (
-    ConversationNotFound,
-    InvalidValue,
-    LeaseLost,
-    StoreError,
-    StoreUnavailable,
-    ThreadkeepError,
-    TurnNotFound,
-)
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep.turn.active_turn import ActiveTurn, EngineDeps
 from threadkeep.turn.decision import pending_calls
@@ -81,9 +73,9 @@ class TurnRunner:
             while held is not None:
                 held = await self._run_turn(held, run, entries)
                 run, entries = run_turn, ()
-        except (LeaseLost, ConversationNotFound) as error:
+        except (errors.LeaseLost, errors.ConversationNotFound) as error:
             logger.info("a turn of %s is not ours any more: %s", lease.conversation, error)
-        except StoreError as error:
+        except errors.StoreError as error:
             self._tell_left(lease, error.code)
             logger.warning("a turn of %s is left for recovery: %s", lease.conversation, error)
         except (Exception, asyncio.CancelledError) as error:
@@ -148,17 +140,17 @@ class TurnRunner:
         await settle(active, state)
         await self.run_next(turn.scope, turn.conversation)
 
-    def no_such_turn(self, scope: Scope, conversation: str, why: str | None = None) -> ThreadkeepError:
+    def no_such_turn(self, scope: Scope, conversation: str, why: str | None = None) -> errors.ThreadkeepError:
         """Return the error for a turn that is not open, or, in an outage, may be open without being known here."""
         if self.deps.store.outages.spool_state(scope, conversation).is_partial:
-            return StoreUnavailable("The database is away, and this turn is not known here: try again when it is back.")
-        return TurnNotFound(why)
+            return errors.StoreUnavailable("The database is away, and this turn is not known here: try again later.")
+        return errors.TurnNotFound(why)
 
     async def stop_here(self, scope: Scope, conversation: str) -> None:
         """Take back what is queued in a conversation, stop what runs here, and wait until it has ended."""
         for turn in await self.deps.store.turns(scope, conversation):
             if turn.state is TurnState.QUEUED:
-                with suppress(TurnNotFound):
+                with suppress(errors.TurnNotFound):
                     await self.deps.store.withdraw(scope, conversation, turn.number)
         for key, active in list(self._active.items()):
             if key[:2] == (scope.tenant, conversation):
@@ -208,7 +200,7 @@ class TurnRunner:
             return await self.run_next(turn.scope, turn.conversation)
         try:
             self.take_up(await self.deps.store.take(turn, self.deps.owner, self.deps.lease_for))
-        except LeaseLost:
+        except errors.LeaseLost:
             return False
         return True
 
@@ -216,7 +208,7 @@ class TurnRunner:
         """Whether this process has the assistant of a turn."""
         try:
             self.deps.assistant_of(await self.deps.store.get(turn.scope, turn.conversation))
-        except (ConversationNotFound, InvalidValue):
+        except (errors.ConversationNotFound, errors.InvalidValue):
             return False
         return True
 
@@ -239,7 +231,7 @@ class TurnRunner:
         """End a lease now, so that whoever starts next can take the turn up at once."""
         try:
             await self.deps.store.extend(active.lease, timedelta(0))
-        except (LeaseLost, StoreError) as error:
+        except (errors.LeaseLost, errors.StoreError) as error:
             logger.info("a lease of %s ends by itself: %s", active.lease.conversation, error)
 
     async def _keep_leases(self) -> None:
@@ -253,9 +245,9 @@ class TurnRunner:
         """Extend a lease; stop the turn here if another process has taken it."""
         try:
             await self.deps.store.extend(active.lease, self.deps.lease_for)
-        except LeaseLost:
+        except errors.LeaseLost:
             active.stop.set()
-        except StoreError as error:
+        except errors.StoreError as error:
             logger.warning("a lease could not be extended: %s", error)
 
     async def changed_elsewhere(self, topics: frozenset[Topic]) -> None:

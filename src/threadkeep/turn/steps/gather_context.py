@@ -1,9 +1,8 @@
 """Gathering the context: read the window of the branch, recall what fell out of it, look the question up, and build
 what the model will see."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import takewhile
 
 from threadkeep.context.base import Audience, Context, Cut, Material, Window, newest_cut
@@ -82,8 +81,8 @@ def _room(active: ActiveTurn) -> int:
 
 
 def _tool_tokens(active: ActiveTurn) -> int:
-    specs = active.assistant.tools.specs()
-    return active.deps.count(own("tools", json.dumps([asdict(spec) for spec in specs]))) if specs else 0
+    described = active.assistant.tools.described
+    return active.deps.count(own("tools", described)) if described else 0
 
 
 async def _branch(active: ActiveTurn, audience: Audience) -> tuple[KeptBranch, Cut]:

@@ -257,16 +257,21 @@ class ModelCall:
         return agent.think(asked)
 
     async def _take(self, thought: Thought) -> None:
-        if isinstance(thought, Changed) and thought.now:
+        answer = self.output.answer
+        if isinstance(thought, Text):
+            answer.add(thought)
+            if thought.text:
+                self.active.note_text()
+                await self._writer.write(without_marks(thought.text))
+        elif isinstance(thought, Reasoned):
+            goes_on = answer.is_thinking
+            answer.add(thought)
+            if thought.text:
+                await self._writer.think(without_marks(thought.text), begins=not goes_on)
+        elif isinstance(thought, Changed) and thought.now:
             await self._change_now(thought)
-            return
-        goes_on = self.output.answer.is_thinking
-        self.output.add(thought)
-        if isinstance(thought, Text) and thought.text:
-            self.active.note_text()
-            await self._writer.write(without_marks(thought.text))
-        elif isinstance(thought, Reasoned) and thought.text:
-            await self._writer.think(without_marks(thought.text), begins=not goes_on)
+        else:
+            self.output.add(thought)
 
     async def _change_now(self, changed: Changed) -> None:
         state = self._state or await self.active.state()
