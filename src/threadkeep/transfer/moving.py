@@ -9,13 +9,14 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Protocol
 
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import AlreadyExists, Conflict, InvalidInput, NotFound, StoreCorrupt
 from threadkeep.store.attachments import Attachments
-from threadkeep.store.audit import FACTS, PAGE, PRUNED, USER, Act, Wanted
+from threadkeep.store.audit import FACTS, PAGE, PRUNED, USER, Act, Wanted, act_now
 from threadkeep.store.base import Store
 from threadkeep.store.file_tables import attached_files
 from threadkeep.store.paging import walk
@@ -232,7 +233,7 @@ async def copy(
     if selection.conversation is None and selection.user is None:
         for tenant in await source.operations.tenants() if selection.tenant is None else (selection.tenant,):
             if "keys" in records:
-                await _copy_keys(source, target, tenant, importer.report)
+                await _copy_keys(source, target, tenant, importer.report, is_on_record="audit" in records)
             if "audit" in records:
                 facts = {} if is_move else await target.audit.facts(tenant)
                 await _copy_acts(source, target, tenant, importer.report, facts)
@@ -262,13 +263,15 @@ async def has_data(store: Store, source: Store) -> bool:
     return any([await store.audit.read(tenant, Wanted(), limit=1) for tenant in await source.operations.tenants()])
 
 
-async def _copy_keys(source: Store, target: Store, tenant: str, report: Report) -> None:
-    """Copy the API keys of a tenant; those that are there stay as they are, and nobody who was erased gets one back."""
+async def _copy_keys(source: Store, target: Store, tenant: str, report: Report, *, is_on_record: bool) -> None:
+    """Copy the API keys of a tenant; those that are there stay as they are, and nobody who was erased gets one back.
+    That they came in is put on record, unless the record of their making comes along."""
     for key in await source.keyring.all(tenant):
         at = await erased_at(target, key.scope)
         if at is None or key.created_at > at:
+            act = act_now(utc_now, "key.imported", f"key:{key.id}", user=f"{USER}{key.scope.user}", role=key.role.value)
             with suppress(AlreadyExists):
-                await target.keyring.add(key)
+                await target.keyring.add(key, None if is_on_record else target.audit.recorded(tenant, act))
                 report.keys.append(f"{key.id} ({key.role}) of {key.scope.user} in {tenant}")
 
 

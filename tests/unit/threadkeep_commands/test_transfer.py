@@ -194,6 +194,8 @@ def test_a_restore_into_a_store_with_data_brings_conversations_only_unless_more_
         assert main(["restore", *arguments, str(backup)]) == 0
         assert "Added: API key k (user) of ada in acme\n" in (told := capsys.readouterr().out)
         assert ("audit record(s) conversations.exported" in told) == (empty in arguments)
+    assert main(["audit", "list", "--store", used, "--tenant", "acme", "--act", "key.imported"]) == 0
+    assert 'key:k  role="user"' in capsys.readouterr().out
 
 
 def test_a_restore_lifts_no_hold_and_brings_nobody_back_who_was_erased(
