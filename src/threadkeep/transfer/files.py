@@ -5,11 +5,13 @@ and the messages that came with it are changed to name that one. No message that
 """
 
 import asyncio
+import re
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from secrets import token_hex
 
 from pydantic import Field
 
@@ -20,13 +22,15 @@ from threadkeep.conversation.parts import Attachment, Part
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.conversation.value import Text, Value
-from threadkeep.errors import FileNotFound, ImportDamaged
+from threadkeep.errors import FileNotFound, ImportDamaged, StoreCorrupt
 from threadkeep.store.attachments import Attachments, FileLimits, file_id
 from threadkeep.store.file_tables import StoredFile, attached_parts
 
 SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 LARGEST_SHOWN = 2_000_000
 """How many bytes an image may have that stands in a page for people to read."""
+READ_AT_ONCE = 192 * 1024
+"""How much of an image is read at a time; base64 takes three bytes at a time."""
 UNLIMITED = FileLimits(file=0, message=0, user=0, tenant=0)
 """For whoever operates a store."""
 
@@ -120,17 +124,33 @@ async def copy_files(source: Attachments, target: Attachments, scope: Scope, ids
                 await target.receive(scope, found.name, found.media_type, source.stream(scope, id), size=found.size)
 
 
-async def image_uris(attachments: Attachments | None, scope: Scope, entry: Entry) -> dict[str, str]:
-    """Return the images of a message as `data:` URIs, by their ids; not large ones, and not those that are gone."""
-    uris: dict[str, str] = {}
+async def with_images(
+    attachments: Attachments | None, scope: Scope, entry: Entry, write: Callable[[Entry, Mapping[str, str]], str]
+) -> AsyncIterator[str]:
+    """Yield what is written of an entry, with its images as `data:` URIs; not large ones, and not those that are gone.
+
+    It is written with marks in their places, and a piece of one image is read at a time: who reads slowly has it held.
+    """
+    marks = {token_hex(): part for part in await _shown(attachments, scope, entry)}
+    uris = {part.file: f"data:{part.media_type};base64,{mark}" for mark, part in marks.items()}
+    # To draw a long message takes a while.
+    text = await asyncio.to_thread(write, entry, uris)
+    for piece in re.split(f"({'|'.join(marks)})", text) if marks else (text,):
+        if attachments is not None and (part := marks.get(piece)) is not None:
+            with suppress(FileNotFound, StoreCorrupt):
+                for start in range(0, part.size or 0, READ_AT_ONCE):
+                    yield b64encode(await attachments.read(scope, part.file, start, start + READ_AT_ONCE)).decode()
+        elif piece:
+            yield piece
+
+
+async def _shown(attachments: Attachments | None, scope: Scope, entry: Entry) -> list[Attachment]:
+    """Return the images of a message that stand in a page, each once."""
     if attachments is None or not isinstance(entry.body, Message):
-        return uris
-    for part in entry.body.parts:
-        if isinstance(part, Attachment) and part.media_type in SHOWN and (part.size or 0) <= LARGEST_SHOWN:
-            with suppress(FileNotFound):
-                data = b64encode(await attachments.read(scope, part.file)).decode()
-                uris[part.file] = f"data:{part.media_type};base64,{data}"
-    return uris
+        return []
+    found = {part.file: part for part in entry.body.parts if isinstance(part, Attachment) and part.media_type in SHOWN}
+    small = [part for part in found.values() if (part.size or 0) <= LARGEST_SHOWN]
+    return [part for part in small if await _is_there(attachments, scope, part.file)]
 
 
 async def _is_there(attachments: Attachments, scope: Scope, id: str) -> bool:

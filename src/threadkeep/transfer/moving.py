@@ -1,6 +1,5 @@
 """Everything of a selection, moved: from one store to another, or into a file in one of the formats."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import suppress
@@ -23,7 +22,7 @@ from threadkeep.store.paging import walk
 from threadkeep.text.markdown import NO_IMAGES
 from threadkeep.transfer.archive import FILES, ArchiveWriter, Sink
 from threadkeep.transfer.exporter import Selection, log_of, pages_of, select
-from threadkeep.transfer.files import FilesFound, copy_files, image_uris
+from threadkeep.transfer.files import FilesFound, copy_files, with_images
 from threadkeep.transfer.importer import Importer, Report, erased_at
 from threadkeep.transfer.jsonl import BEGINNING, JsonlWriter, Written
 from threadkeep.transfer.portable import ImportProblem, LogCheck
@@ -124,8 +123,7 @@ async def branch_text(
     """Yield a branch (none: the current one) of a conversation as a writer shows it, message by message."""
     yield writer.begin()
     async for entry in walk(store, scope, conversation, head=head):
-        # To draw a long message takes a while.
-        if text := await asyncio.to_thread(writer.write, entry, await image_uris(files, scope, entry)):
+        async for text in with_images(files, scope, entry, writer.write):
             yield text
     yield writer.end()
 
