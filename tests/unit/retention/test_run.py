@@ -11,9 +11,10 @@ from threadkeep.conversation.entry import Update
 from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
+from threadkeep.jobs import OBEY_EVERY
 from threadkeep.retention.holds import Holds
 from threadkeep.retention.rules import Action, Retention
-from threadkeep.retention.run import CLAIMED_FOR, READ, RetentionRunner
+from threadkeep.retention.run import CLAIMED_FOR, READ, READS_ARRIVE, RetentionRunner
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import Wanted
 from threadkeep.store.base import Store
@@ -208,6 +209,7 @@ async def test_what_outlives_its_time_to_live_goes_in_one_run_also_if_there_was_
     assert set(await _left(store)) == {"idle"}
     clock.advance(3600)
     assert await _planned(one) == [("idle", Action.DELETE, "time_to_live")]
+    clock.advance(READS_ARRIVE.total_seconds())
     assert await runner(**rules).run_all() == {"delete": 1}
     assert await _left(store) == {}
 
@@ -236,6 +238,22 @@ async def test_reading_is_access_also_for_other_processes_and_costs_one_record_o
     assert len(await store.audit.read("acme", Wanted(actions=(READ,)))) == 1
     clock.advance(23 * 3600)
     assert len(await _planned(runner(time_to_live="24h"))) == 2
+
+
+async def test_what_was_read_elsewhere_just_before_its_end_stays_though_that_is_put_on_record_only_later(
+    store: Store, clock: FakeClock, runner: Runner
+) -> None:
+    await new(store, ADA, "hello", name="read")
+    one, other = runner(time_to_live="24h"), runner(time_to_live="24h")
+    clock.advance(24 * 3600 - 1)
+    other.note_read(ADA, "read")
+    for _ in range(2):
+        clock.advance(OBEY_EVERY)
+        await one.run_all()
+        await other.record_reads()
+    assert set(await _left(store)) == {"read"}
+    clock.advance(24 * 3600)
+    assert await one.run_all() == {"delete": 1}
 
 
 async def test_of_two_claims_at_once_the_first_is_in_force(
