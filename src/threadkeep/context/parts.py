@@ -40,7 +40,7 @@ def _is_taken(part: Part, message: Message, model: str, accepts: Collection[str]
             is_whole = message.status is MessageStatus.COMPLETE
             return is_whole and bool(model) and part.model == model and part.payload is not None
         case Attachment():
-            kind = "pdf" if part.media_type == "application/pdf" else part.type
+            kind = "pdf" if (part.type, part.media_type) == ("file", "application/pdf") else part.type
             # A file of another type has no form that providers agree on, and only people and tools show something.
             asked = {Role.USER: kind, Role.TOOL: f"tool {kind}"}.get(message.role)
             types, largest = TAKEN.get(kind, ((), 0))

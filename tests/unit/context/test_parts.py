@@ -88,6 +88,12 @@ def test_who_can_look_gets_the_image_and_who_cannot_a_line_that_says_what_was_at
     )
 
 
+def test_an_image_that_says_that_it_is_a_document_is_shown_to_nobody() -> None:
+    odd = IMAGE.model_copy(update={"media_type": "application/pdf"})
+    said = sent(material(user("Look", parts=(odd,))), accepts=frozenset(("image", "pdf")))
+    assert said[0].parts == ()
+
+
 def test_data_is_told_and_an_unknown_part_is_left_out() -> None:
     unknown = Part.model_validate({"type": "hologram"})
     (told,) = sent(material(user("So?", parts=(Data(data={"a": 1}), unknown))))
