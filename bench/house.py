@@ -29,6 +29,7 @@ BARS = {
     "verbs of Store": 32,
     "members of Store": 39,
     "class names that exist twice": 0,
+    "SQL functions": 55,
     "modules without a unit test at the mirrored path, in per cent": 15,
 }
 """What may not grow. A change that makes a number smaller lowers its bar."""
@@ -187,6 +188,7 @@ def check(paths: list[Path]) -> int:
         "verbs of Store": verbs(store),
         "members of Store": len(store),
         "class names that exist twice": len(repeated_classes(paths)),
+        "SQL functions": sql_functions(),
         "modules without a unit test at the mirrored path, in per cent": round(100 * (1 - mirrored(paths))),
     }
     missed = [f"{name}: {values[name]:,}, the bar is {bar:,}" for name, bar in BARS.items() if values[name] > bar]

@@ -178,3 +178,14 @@ def test_keys_of_tenants_people_and_conversations_are_drawn_from_sequences(
     )
     assert {("tenant", "integer"), ("conversation", "bigint")} <= set(drawn)
     assert {size for table, size in drawn if table in distributed} == {"bigint"}
+
+
+def test_replication_knows_every_row(postgres_server: PostgresServer, postgres_database: Urls) -> None:
+    """Or it cannot be moved to another machine while somebody writes."""
+    unknown = postgres_server.fetch(
+        "SELECT c.relname::text FROM pg_class c "
+        "WHERE c.relnamespace = 'threadkeep'::regnamespace AND c.relkind = 'r' AND c.relreplident = 'd' "
+        "AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)",
+        postgres_server.as_admin(postgres_database),
+    )
+    assert {name for (name,) in unknown} == {"definition", "pulse"}, "these two are never distributed"

@@ -149,6 +149,8 @@ CREATE TABLE threadkeep.word (
 CREATE INDEX word_by_words ON threadkeep.word
 USING gin (array_to_tsvector(string_to_array(words, ' '))) WITH (fastupdate = off);
 ALTER TABLE threadkeep.word ALTER words SET STATISTICS 0;
+-- It has no key, which would take more room than all else of it; replication knows its rows as a whole.
+ALTER TABLE threadkeep.word REPLICA IDENTITY FULL;
 ALTER INDEX threadkeep.word_by_words ALTER COLUMN 1 SET STATISTICS 0;
 
 -- The words of titles, by which conversations are found. They are written with the title, and not in batches.
@@ -222,6 +224,7 @@ CREATE INDEX login_key ON threadkeep.login (key, created_at);
 -- What this database alone knows, to hide from clients what is none of their business. The same for all tenants, hence no
 -- row-level security.
 CREATE TABLE threadkeep.secret (value bytea NOT NULL);
+ALTER TABLE threadkeep.secret REPLICA IDENTITY FULL;
 INSERT INTO threadkeep.secret (value)
 VALUES (sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')));
 
