@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from threadkeep.assistants import EXTRA, found_assistants, load_counter, missing_assistants
-from threadkeep.cli.config import add_setting_flags, given_flags
-from threadkeep.cli.settings_loading import unknown_variables
+from threadkeep.cli.settings_loading import add_setting_flags, given_flags, unknown_variables
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.errors import StoreNotMigrated, StoreTooNew, ThreadkeepError
 from threadkeep.llm.choice import choose_model

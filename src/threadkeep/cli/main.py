@@ -47,7 +47,6 @@ OURS = {
     "logins": "api_keys",
     "migrate": "migrate",
     "trust": "trust",
-    "config": "config",
 }
 """The commands that a server cannot begin without, and their modules here; the others are in packages around the
 core."""

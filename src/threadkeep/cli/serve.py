@@ -26,8 +26,8 @@ from fastapi import FastAPI
 
 from threadkeep.assistants import found_assistants, load_counter
 from threadkeep.background import supervised
-from threadkeep.cli.config import add_setting_flags, given_flags
 from threadkeep.cli.listening import Server, listen, raised_file_limit, url_of
+from threadkeep.cli.settings_loading import add_setting_flags, given_flags
 from threadkeep.cli.supervisor import PAUSE, Post, Supervisor
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.cli.watchdog import watchdog

@@ -2,6 +2,7 @@
 file over the defaults. Nothing else in Threadkeep reads the environment or the file.
 """
 
+import argparse
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -107,3 +108,43 @@ def _variable(name: str, environment: Mapping[str, str]) -> str:
     if name not in environment:
         raise InvalidValue(f"threadkeep.toml asks for the variable {name}, which is not set")
     return environment[name]
+
+
+_FLAGS: dict[str, dict[str, Any]] = {
+    "--host": {"help": "the address to listen on (default: 127.0.0.1)"},
+    "--port": {"type": int, "help": "the port to listen on, 0 for any free one (default: 8000)"},
+    "--workers": {"metavar": "N", "help": "how many processes serve together, auto for one a core (default: 1)"},
+    "--root-path": {"metavar": "PATH", "help": "the path under which a proxy serves this server, such as /threads"},
+    "--store": {"metavar": "URL", "help": "where conversations are kept (default: sqlite:///threadkeep.db)"},
+    "--files": {
+        "metavar": "URL",
+        "help": "where attached files are kept: file:///folder, s3://bucket (default: in the store)",
+    },
+    "--spool": {
+        "dest": "spool_dir",
+        "metavar": "FOLDER",
+        "help": "where messages are kept while PostgreSQL is away (default: nowhere)",
+    },
+    "--auth": {"choices": ["none", "keys"], "help": "whether people must sign in with API keys (default: none)"},
+    "--killable": {
+        "action": "store_true",
+        "default": None,
+        "help": "let the page kill this server, which starts again, to see what is left",
+    },
+    "--share": {
+        "action": argparse.BooleanOptionalAction,
+        "help": "let people make links by which anybody can read a conversation (default: only without authentication)",
+    },
+    "--model": {"help": "the model that answers, such as openai:gpt-5 (default: what is found, or demo)"},
+}
+
+
+def add_setting_flags(parser: argparse.ArgumentParser) -> None:
+    """Declare a flag for each setting that a command line sets; one that is not given is None."""
+    for flag, described in _FLAGS.items():
+        parser.add_argument(flag, **described)
+
+
+def given_flags(arguments: argparse.Namespace) -> dict[str, object]:
+    names = [described.get("dest") or flag[2:].replace("-", "_") for flag, described in _FLAGS.items()]
+    return {name: getattr(arguments, name) for name in names}

@@ -1,7 +1,4 @@
-"""`threadkeep config`: every setting, its value and where it came from. Passwords and the like are never shown.
-
-The flags that set settings are here as well, shared by the commands that serve, show and check them.
-"""
+"""`threadkeep config`: every setting, its value and where it came from. Passwords and the like are never shown."""
 
 import argparse
 import json
@@ -12,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretStr
 
-from threadkeep.cli.settings_loading import PREFIX, file_path, load_settings, origins
+from threadkeep.cli.settings_loading import PREFIX, add_setting_flags, file_path, given_flags, load_settings, origins
 from threadkeep.cli.trust import read_trusted_file
 from threadkeep.retention.rules import Retention
 from threadkeep.settings import Settings
@@ -114,43 +111,3 @@ def _value_as_text(value: object) -> str:
             return str(int(value))
         case _:
             return str(value)
-
-
-_FLAGS: dict[str, dict[str, Any]] = {
-    "--host": {"help": "the address to listen on (default: 127.0.0.1)"},
-    "--port": {"type": int, "help": "the port to listen on, 0 for any free one (default: 8000)"},
-    "--workers": {"metavar": "N", "help": "how many processes serve together, auto for one a core (default: 1)"},
-    "--root-path": {"metavar": "PATH", "help": "the path under which a proxy serves this server, such as /threads"},
-    "--store": {"metavar": "URL", "help": "where conversations are kept (default: sqlite:///threadkeep.db)"},
-    "--files": {
-        "metavar": "URL",
-        "help": "where attached files are kept: file:///folder, s3://bucket (default: in the store)",
-    },
-    "--spool": {
-        "dest": "spool_dir",
-        "metavar": "FOLDER",
-        "help": "where messages are kept while PostgreSQL is away (default: nowhere)",
-    },
-    "--auth": {"choices": ["none", "keys"], "help": "whether people must sign in with API keys (default: none)"},
-    "--killable": {
-        "action": "store_true",
-        "default": None,
-        "help": "let the page kill this server, which starts again, to see what is left",
-    },
-    "--share": {
-        "action": argparse.BooleanOptionalAction,
-        "help": "let people make links by which anybody can read a conversation (default: only without authentication)",
-    },
-    "--model": {"help": "the model that answers, such as openai:gpt-5 (default: what is found, or demo)"},
-}
-
-
-def add_setting_flags(parser: argparse.ArgumentParser) -> None:
-    """Declare a flag for each setting that a command line sets; one that is not given is None."""
-    for flag, described in _FLAGS.items():
-        parser.add_argument(flag, **described)
-
-
-def given_flags(arguments: argparse.Namespace) -> dict[str, object]:
-    names = [described.get("dest") or flag[2:].replace("-", "_") for flag, described in _FLAGS.items()]
-    return {name: getattr(arguments, name) for name in names}
