@@ -110,7 +110,7 @@ def members(file: IO[bytes], directory: int) -> Iterator[tuple[str, "Member", Op
     for info in infos:
         if info.filename.lower().endswith((".json", ".jsonl")):
             with _reading(), archive.open(info) as member:
-                yield info.filename, Member(member), partial(_attached, archive)
+                yield info.filename, Member(cast(zipfile.ZipExtFile, member)), partial(_attached, archive)
 
 
 def _attached(archive: zipfile.ZipFile, sha256: str) -> Iterator[bytes] | None:
@@ -142,8 +142,13 @@ class _Reads:
 class Member:
     """A member of an archive; what is wrong with its bytes is an error of ours."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: zipfile.ZipExtFile) -> None:
         self._file = file
+
+    def peek(self, size: int) -> bytes:
+        """Return the next bytes, or more of them, and leave them to be read."""
+        with _reading():
+            return self._file.peek(size)
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes."""

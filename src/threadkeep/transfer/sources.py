@@ -84,8 +84,7 @@ def _items(file: IO[bytes], name: str, bounds: Bounds, values: "_Values") -> Ite
             return
         is_known = False
         for member, opened, files in members(file, bounds.directory):
-            beginning = opened.read(_PEEKED)
-            for item in _text(_Rejoined(beginning, opened), beginning, f"{name}, {member}", bounds, values, files):
+            for item in _text(opened, opened.peek(_PEEKED), f"{name}, {member}", bounds, values, files):
                 if isinstance(item, ImportProblem) and item.code == UnknownFormat.code:
                     break  # an archive holds other things beside conversations
                 is_known = True
@@ -94,31 +93,6 @@ def _items(file: IO[bytes], name: str, bounds: Bounds, values: "_Values") -> Ite
             raise UnknownFormat
     except InvalidInput as error:
         yield ImportProblem.of(name, error)
-
-
-class _Rejoined:
-    """A file whose beginning was read already."""
-
-    def __init__(self, beginning: bytes, rest: Readable) -> None:
-        self._beginning = beginning
-        self._rest = rest
-
-    def read(self, size: int = -1) -> bytes:
-        if not self._beginning:
-            return self._rest.read(size)
-        size = len(self._beginning) if size < 0 else size
-        taken, self._beginning = self._beginning[:size], self._beginning[size:]
-        return taken
-
-    def readline(self, size: int = -1) -> bytes:
-        if not self._beginning:
-            return self._rest.readline(size)
-        end = self._beginning.find(b"\n") + 1
-        if end:
-            taken, self._beginning = self._beginning[:end], self._beginning[end:]
-            return taken
-        taken, self._beginning = self._beginning, b""
-        return taken + self._rest.readline(size)
 
 
 def _text(
