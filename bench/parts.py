@@ -36,7 +36,6 @@ from threadkeep.hosting import Hosting
 from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.settings import Settings
-from threadkeep.store.attachments import FileLimits
 from threadkeep.store.codec import encode
 
 MEGABYTE = 1_000_000
@@ -154,7 +153,7 @@ async def main(messages: int) -> None:
     report = Report(sys.stdout)
     report.title("Parts")
     with TemporaryDirectory() as folder:
-        hosting = Hosting(file_limits=FileLimits(file=0, user=0))
+        hosting = Hosting(settings=Settings(max_file_bytes=0, user_file_bytes=0))
         url = f"sqlite:///{Path(folder, 'parts.db')}"
         async with await open_conversations(url, model="demo", hosting=hosting) as conversations:
             app = create_app(conversations, Settings(max_file_bytes=0, user_file_bytes=0))

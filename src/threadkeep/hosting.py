@@ -1,23 +1,17 @@
 """What a server sets of its conversations beyond what a program needs, and how that is read from its settings."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from threadkeep.context.base import Counter
 from threadkeep.context.tokens import count_tokens
-from threadkeep.conversion import IMAGE_SIDE
-from threadkeep.jobs import AUDIT_DAYS, SESSION_TIMEOUT
-from threadkeep.llm.prices import Price
 from threadkeep.retention.rules import Retention
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import FileLimits
-from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.spool.outage import SpoolLimits
 from threadkeep.tally import Tally
-from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.observer import Observer
 
@@ -62,34 +56,46 @@ def caps_of(settings: Settings) -> Caps:
 
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
-    """What a server sets beyond what a program needs. `Settings` describes most of these; the others:
+    """Who has conversations open: a program or, with `is_server`, a server for people, which alone limits how much they
+    may keep and ask for, obeys the rules of retention and has a spool. `Settings` describes the rest, but for:
 
     - `models`: which may be chosen besides the default, the assistants' own and `demo` (None: any)
-    - `retention`: the rules that are obeyed here (None: none are)
-    - `files`: where attached files are kept (None: in the store)
+    - `tally`: where turns are counted, if not here alone
     - `does_jobs`: whether the work that one process does for all is done here
     - `channel`: how other workers of this server are told of changes, where the store has no channel
     """
 
-    max_bytes: int = MAX_BYTES
-    caps: Caps = field(default_factory=Caps)
-    max_history_length: int = 10
+    settings: Settings = field(default_factory=Settings)
+    is_server: bool = False
     count: Counter = count_tokens
-    prices: Mapping[str, Price] = field(default_factory=dict)
-    tool_timeout: float = DEFAULT_TIMEOUT
-    lease_seconds: float = 10.0
-    image_side: int = IMAGE_SIDE
-    admission: Admission = field(default_factory=Admission)
     observers: tuple[Observer, ...] = ()
     models: tuple[str, ...] | None = None
-    spool: SpoolSettings | None = None
-    retention: Retention | None = None
-    audit_days: float = AUDIT_DAYS
-    session_timeout: float = SESSION_TIMEOUT
-    file_limits: FileLimits | None = None
-    files: str | None = None
+    tally: Tally | None = None
     does_jobs: bool = True
     channel: NotifyChannel | None = None
+
+    @property
+    def spool(self) -> SpoolSettings | None:
+        """The settings of the spool; None if there is none."""
+        return spool_settings(self.settings) if self.is_server else None
+
+    @property
+    def caps(self) -> Caps:
+        """How much may be kept."""
+        return caps_of(self.settings) if self.is_server else Caps()
+
+    @property
+    def admission(self) -> Admission:
+        """Who may begin a turn."""
+        limits = self.settings
+        if not self.is_server:
+            return Admission()
+        return Admission(user_turns=limits.user_turns, tenant_turns=limits.tenant_turns, tally=self.tally)
+
+    @property
+    def retention(self) -> Retention | None:
+        """The rules that are obeyed; None if there are none."""
+        return self.settings.retention if self.is_server else None
 
 
 def hosting_of(
@@ -101,22 +107,5 @@ def hosting_of(
     tally: Tally | None = None,
 ) -> Hosting:
     """Return what a server's settings say about conversations; `models` stands in where the settings name none."""
-    return Hosting(
-        caps=caps_of(settings),
-        max_bytes=settings.max_message_bytes,
-        max_history_length=settings.max_history_length,
-        count=count,
-        prices=settings.prices,
-        tool_timeout=settings.tool_timeout,
-        lease_seconds=settings.lease_seconds,
-        image_side=settings.image_side,
-        admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns, tally=tally),
-        observers=observers,
-        models=settings.models or models or (),
-        spool=spool_settings(settings),
-        retention=settings.retention,
-        audit_days=settings.audit_days,
-        session_timeout=settings.session_timeout,
-        file_limits=file_limits(settings),
-        files=settings.files,
-    )
+    chosen = settings.models or models or ()
+    return Hosting(settings=settings, is_server=True, count=count, observers=observers, models=chosen, tally=tally)

@@ -18,7 +18,7 @@ from threadkeep.conversation.ids import IdSource, new_id
 from threadkeep.conversations import Conversations
 from threadkeep.conversion import Converter
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, PackageMissing, StoreUnavailable
-from threadkeep.hosting import Hosting, SpoolSettings
+from threadkeep.hosting import Hosting, SpoolSettings, file_limits
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.offered import OfferedModels
@@ -35,7 +35,6 @@ from threadkeep.transfer.files import UNLIMITED
 from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.after_turn import after_turn
 from threadkeep.turn.assistant import Assistant
-from threadkeep.turn.lookup import Meaning
 from threadkeep.turn.models import Models
 from threadkeep.turn.runner import TurnRunner, is_gone, new_owner
 
@@ -181,8 +180,9 @@ async def open_conversations(
     if isinstance(assistants, Assistant) or not all(isinstance(each, Assistant) for each in assistants):
         raise InvalidValue("The argument assistants is not valid: it is a list of threadkeep.Assistant.")
     hosting = hosting or Hosting()
+    settings = hosting.settings
     given = assistants or (chat_assistant(Settings()),)
-    known = {assistant.name: with_window(assistant, hosting.max_history_length) for assistant in given}
+    known = {assistant.name: with_window(assistant, settings.max_history_length) for assistant in given}
     choice = await _choice(model, os.environ if environment is None else environment)
     logger.debug("model: %s. %s", choice.name, choice.reason)
     own = (assistant.model for assistant in known.values() if assistant.model)
@@ -198,15 +198,15 @@ async def open_conversations(
         store,
         hosting,
         assistant_of=lambda conversation: assistant_of(known, conversation, servers),
-        models=Models(default, pace, is_set=model is not None, offered=allowed, limit=hosting.tool_timeout),
+        models=Models(default, pace, is_set=model is not None, offered=allowed, limit=settings.tool_timeout),
         is_gone=lambda owner: is_embedded and is_gone(owner),
     )
     runner, chosen = TurnRunner(deps, after_turn), replace(choice, offered=offered)
     conversations = Conversations(runner, known, chosen, servers, hosting.retention)
     return conversations.start(
         obey_retention=hosting.retention is not None,
-        audit_days=hosting.audit_days,
-        session_timeout=hosting.session_timeout,
+        audit_days=settings.audit_days,
+        session_timeout=settings.session_timeout,
         for_all=hosting.does_jobs,
         channel=hosting.channel,
     )
@@ -214,9 +214,10 @@ async def open_conversations(
 
 async def _open_hosted(url: str, hosting: Hosting) -> Store:
     """Open the store behind a URL within the limits of its host, with a spool if the host has one."""
-    if hosting.spool is None:
-        return await open_store(url, max_bytes=hosting.max_bytes, caps=hosting.caps)
-    store = await open_spooling_store(url, hosting.spool, max_bytes=hosting.max_bytes, caps=hosting.caps)
+    max_bytes, spool = hosting.settings.max_message_bytes, hosting.spool
+    if spool is None:
+        return await open_store(url, max_bytes=max_bytes, caps=hosting.caps)
+    store = await open_spooling_store(url, spool, max_bytes=max_bytes, caps=hosting.caps)
     store.kept.drained = lambda scope, conversation: store.tell(Change(scope, conversation))
     return store
 
@@ -229,41 +230,32 @@ def _hosted_deps(
     is_gone: Callable[[str], bool],
 ) -> EngineDeps:
     """Return what the engine is put together from: what its host sets, and who answers."""
+    settings = hosting.settings
     return EngineDeps(
         store=store,
         assistant_of=assistant_of,
         models=models,
         is_gone=is_gone,
-        attachments=attachments_of(store, hosting.files, hosting.file_limits),
+        attachments=attachments_of(store, settings.files, file_limits(settings)),
         agents=Agents().of,
         clock=utc_now,
         ids=new_id,
         owner=new_owner(),
-        lease_for=timedelta(seconds=hosting.lease_seconds),
-        tool_timeout=hosting.tool_timeout,
-        converter=_converter(hosting.image_side),
+        lease_for=timedelta(seconds=settings.lease_seconds),
+        tool_timeout=settings.tool_timeout,
+        converter=_made(CONVERSION, "files", "the text of files", settings.image_side) or Converter(),
         count=hosting.count,
-        prices=hosting.prices,
+        prices=settings.prices,
         admission=hosting.admission,
         observers=hosting.observers,
-        meaning=_meaning(),
+        meaning=_made(RETRIEVAL, "meaning", "the meaning of words"),
     )
 
 
-def _converter(image_side: int) -> Converter:
-    """Return what opens attached files, if a package for it is installed; without one they are kept as they are."""
+def _made(group: str, name: str, what: str, *given: object) -> Any:
+    """Return what an installed package makes; None where there is none, or it lacks something."""
     try:
-        found: Converter = load(CONVERSION, "files", "the text of files")(image_side)
-        return found
-    except PackageMissing:
-        return Converter()
-
-
-def _meaning() -> Meaning | None:
-    """Return what tells the meaning of words, if a package for it is installed; recall goes by words alone without."""
-    try:
-        found: Meaning = load(RETRIEVAL, "meaning", "the meaning of words")()
-        return found
+        return load(group, name, what)(*given)
     except PackageMissing:
         return None
 

@@ -17,7 +17,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import MCP_PATIENCE, Conversations
 from threadkeep.errors import ThreadkeepError
-from threadkeep.hosting import Hosting, file_limits
+from threadkeep.hosting import Hosting
 from threadkeep.runtime import open_conversations
 from threadkeep.settings import Settings
 from threadkeep.turn.assistant import Assistant
@@ -75,17 +75,7 @@ def _open_chat(
     assistants = {**known, **({asked_for.name: asked_for} if asked_for else {})}
     first = asked_for.name if asked_for else next(iter(known))
     ordered = sorted(assistants.values(), key=lambda assistant: assistant.name != first)
-    hosting = Hosting(
-        max_history_length=settings.max_history_length,
-        count=load_counter(settings.token_counter),
-        prices=settings.prices,
-        tool_timeout=settings.tool_timeout,
-        lease_seconds=settings.lease_seconds,
-        image_side=settings.image_side,
-        file_limits=file_limits(settings),
-        files=settings.files,
-        audit_days=settings.audit_days,
-    )
+    hosting = Hosting(settings=settings, count=load_counter(settings.token_counter))
     opening = open_conversations(
         settings.store, ordered, model=settings.model, mcp=settings.mcp.servers, hosting=hosting
     )

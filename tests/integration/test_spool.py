@@ -32,6 +32,7 @@ from threadkeep.errors import (
 )
 from threadkeep.hosting import Hosting, SpoolSettings
 from threadkeep.runtime import migrate, open_conversations, open_spooling_store, open_store
+from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
 from threadkeep.store.spool.spooling import SpoolingStore
@@ -172,9 +173,9 @@ async def test_a_turn_of_an_outage_goes_on_without_the_files_that_are_not_known_
     async with await open_conversations(postgres_database.server, model=ScriptedModel(says("A cat."))) as elsewhere:
         begun = await elsewhere.create()
         await (await begun.send("Who is it?", attach=[("cat.png", PNG)])).outcome()
-    model, limits = ScriptedModel(says("Still a cat.")), SpoolSettings(folder=tmp_path, patience=1.0)
+    model, settings = ScriptedModel(says("Still a cat.")), Settings(spool_dir=str(tmp_path), outage_after=1.0)
     async with before(postgres_database.server) as proxy:
-        hosting = Hosting(spool=limits)
+        hosting = Hosting(is_server=True, settings=settings)
         async with await open_conversations(proxy.url(), model=model, hosting=hosting) as conversations:
             chat = await conversations.get(begun.id)
             (question, _) = await chat.messages()

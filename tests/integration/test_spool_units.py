@@ -17,9 +17,10 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import ConversationNotFound, SpoolFull
-from threadkeep.hosting import Hosting, SpoolSettings
+from threadkeep.hosting import Hosting
 from threadkeep.retention.erasure import Erasure
 from threadkeep.runtime import open_conversations, open_store
+from threadkeep.settings import Settings
 from threadkeep.store.spool.spool_file import spool_path
 from threadkeep.store.values import Append
 from threadkeep.testing.samples import ADA, BOB, MINUTE, answered, asked, key, new, run, settle, texts_of
@@ -156,7 +157,7 @@ async def test_a_tool_that_acts_waits_for_the_database_and_one_that_may_be_repea
 
     model = ScriptedModel(says("Hello."), wants(("1", "look", {})), wants(("2", "pay", {})), says("Paid."))
     assistant = Assistant(name="payer", instructions="", tools=Registry((look, pay)))
-    hosting = Hosting(spool=SpoolSettings(folder=tmp_path, patience=1.0))
+    hosting = Hosting(is_server=True, settings=Settings(spool_dir=str(tmp_path), outage_after=1.0))
     async with (
         before(postgres_database.server) as proxy,
         await open_conversations(proxy.url(), [assistant], model=model, hosting=hosting) as conversations,

@@ -16,6 +16,7 @@ from threadkeep.hosting import Hosting
 from threadkeep.llm.base import Model
 from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.runtime import open_conversations
+from threadkeep.settings import Settings
 from threadkeep.testing.openai_answers import says
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep_integrations.langchain import LangChainModel
@@ -83,8 +84,9 @@ def _llama_parts(message: dict[str, Any]) -> list[Any]:
 async def test_a_provider_gets_the_files_of_a_message_in_order(
     make: Callable[[OpenAiServer], Model], played: Played, parts: Callable[[dict[str, Any]], list[Any]], takes_pdf: bool
 ) -> None:
+    hosting = Hosting(settings=Settings(image_side=64))
     async with openai_server(played) as server:
-        async with await open_conversations("memory:", model=make(server), hosting=Hosting(image_side=64)) as kept:
+        async with await open_conversations("memory:", model=make(server), hosting=hosting) as kept:
             chat = await kept.create(title="Files")
             files = [("small.png", SMALL), ("large.png", LARGE), ("figures.pdf", PDF), ("notes.txt", NOTES)]
             turn = await chat.send("What are these?", attach=files)

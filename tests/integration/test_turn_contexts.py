@@ -11,6 +11,7 @@ from threadkeep.conversation.blocks import RankedList
 from threadkeep.conversation.message import Message, Role
 from threadkeep.hosting import Hosting
 from threadkeep.runtime import open_conversations
+from threadkeep.settings import Settings
 from threadkeep.store.values import Append
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolOutcome
@@ -57,7 +58,7 @@ async def test_the_current_question_is_never_cut_by_the_budget_of_the_history(si
 )
 async def test_the_setting_governs_the_history_of_every_assistant_without_a_window(policy: Policy, seen: int) -> None:
     model = ScriptedModel(*[says(f"Answer {number}.") for number in range(7)])
-    hosting = Hosting(max_history_length=3)
+    hosting = Hosting(settings=Settings(max_history_length=3))
     conversations = await open_conversations(
         "memory:", [Assistant(name="a", policy=policy)], model=model, hosting=hosting
     )

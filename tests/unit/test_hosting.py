@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from threadkeep.hosting import caps_of, file_limits, hosting_of, spool_settings
+from threadkeep.hosting import Hosting, caps_of, file_limits, hosting_of, spool_settings
 from threadkeep.settings import Settings
 
 
@@ -29,3 +29,10 @@ def test_models_that_the_settings_name_win_over_those_of_the_keys() -> None:
     assert hosting_of(named, models=("xai:*",)).models == ("openai:a",)
     assert hosting_of(Settings(), models=("xai:*",)).models == ("xai:*",)
     assert hosting_of(Settings()).models == ()
+
+
+def test_a_program_has_no_limits_but_those_of_every_value_and_obeys_no_rules() -> None:
+    hosting = Hosting(settings=Settings(user_turns=1, spool_dir="spool", max_history_length=3))
+    assert (hosting.spool, hosting.retention, hosting.models) == (None, None, None)
+    assert hosting.admission._user_turns == 0
+    assert hosting_of(hosting.settings).admission._user_turns == 1

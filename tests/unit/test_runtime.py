@@ -24,6 +24,7 @@ from threadkeep.runtime import (
     set_log_aside,
     store_path,
 )
+from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.testing.scripted_model import ScriptedModel
@@ -48,7 +49,7 @@ async def test_tools_and_scripts_have_the_time_that_the_host_says() -> None:
     script = Script(rules=(after_wait, call_wait, slow))
     assistant = Assistant(name="slow", script=script, tools=Registry([wait]))
     conversations = await open_conversations(
-        "memory:", [assistant], model="demo", pace=0, hosting=Hosting(tool_timeout=0.2)
+        "memory:", [assistant], model="demo", pace=0, hosting=Hosting(settings=Settings(tool_timeout=0.2))
     )
     async with conversations:
         chat = await conversations.create(title="Slow")
