@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
+from threadkeep import jobs
 from threadkeep.administration import Administration
 from threadkeep.background import supervised
 from threadkeep.conversation.conversation import Conversation, NewConversation
@@ -22,18 +23,6 @@ from threadkeep.conversation.share import Share
 from threadkeep.conversation.value import checked
 from threadkeep.conversation_handle import ConversationHandle, log_use
 from threadkeep.errors import ConversationNotFound, InvalidId, InvalidValue, ModelError
-from threadkeep.jobs import (
-    AUDIT_DAYS,
-    RECOVER_EVERY,
-    SESSION_TIMEOUT,
-    finish_erasures,
-    keep_audit,
-    obey_daily,
-    purge_deleted,
-    recover_turns,
-    release_idle,
-    remove_unused_files,
-)
 from threadkeep.llm.base import Model, ModelOptions
 from threadkeep.llm.choice import Choice
 from threadkeep.retention.rules import Retention
@@ -245,11 +234,11 @@ class Conversations:
 
     def start(
         self,
-        recover_every: float = RECOVER_EVERY,
+        recover_every: float = jobs.RECOVER_EVERY,
         *,
         obey_retention: bool = False,
-        audit_days: float = AUDIT_DAYS,
-        session_timeout: float = SESSION_TIMEOUT,
+        audit_days: float = jobs.AUDIT_DAYS,
+        session_timeout: float = jobs.SESSION_TIMEOUT,
         for_all: bool = True,
         channel: NotifyChannel | None = None,
     ) -> Self:
@@ -259,18 +248,18 @@ class Conversations:
         store, files = self._store, self._deps.attachments
         work: dict[str, Callable[[], Awaitable[None]]] = {
             "recovering turns": lambda: self._recover(recover_every),
-            "releasing idle conversations": lambda: release_idle(store, session_timeout),
+            "releasing idle conversations": lambda: jobs.release_idle(store, session_timeout),
         }
         if for_all:
             work |= {
-                "purging what was deleted": lambda: purge_deleted(store, files),
-                "finishing erasures": lambda: finish_erasures(self.admin.erasure),
-                "keeping the audit log": lambda: keep_audit(store, audit_days),
+                "purging what was deleted": lambda: jobs.purge_deleted(store, files),
+                "finishing erasures": lambda: jobs.finish_erasures(self.admin.erasure),
+                "keeping the audit log": lambda: jobs.keep_audit(store, audit_days),
             }
         if for_all and files is not None:
-            work["removing unused files"] = lambda: remove_unused_files(files, store.unreached)
+            work["removing unused files"] = lambda: jobs.remove_unused_files(files, store.unreached)
         if obey_retention:
-            work["retention"] = lambda: obey_daily(self.admin.retention, for_all=for_all)
+            work["retention"] = lambda: jobs.obey_daily(self.admin.retention, for_all=for_all)
         self._jobs = [_background_task(name, each) for name, each in work.items()]
         if channel := store.notify_channel() or channel:
             bridge = NotifyBridge(self._deps.bus, channel, self._runner.changed_elsewhere)
@@ -280,7 +269,7 @@ class Conversations:
     async def _recover(self, every: float) -> None:
         # A turn may need a tool of an MCP server: the servers get a moment to connect before turns are taken up.
         await self.mcp.settled(MCP_PATIENCE)
-        await recover_turns(self._runner, every)
+        await jobs.recover_turns(self._runner, every)
 
     async def finish_turns(self, patience: float) -> None:
         """Begin no new turns, wait at most so many seconds for running ones, and leave the rest for recovery."""
