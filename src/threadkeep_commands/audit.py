@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from threadkeep.cli.opening import add_store_flag, add_tenant_flag, audit_key, checked_settings, opened
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue
 from threadkeep.text.excerpt import head
+from threadkeep_commands.opening import add_store_flag, add_tenant_flag, audit_key, checked_settings, opened
 from threadkeep_commands.retention import known_tenants
 
 LONGEST_DETAIL = 100

@@ -8,12 +8,12 @@ import argparse
 import os
 import sys
 
-from threadkeep.cli.opening import add_store_flag, add_tenant_flag, opened
 from threadkeep.conversation.message import Message, Usage
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.server.responses import ListedConversation, ShownHit
 from threadkeep.text.query import FILTERS
+from threadkeep_commands.opening import add_store_flag, add_tenant_flag, opened
 from threadkeep_commands.terminal import Terminal
 
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from threadkeep.assistants import found_assistants
-from threadkeep.cli.opening import add_store_flag, add_tenant_flag, audit_key, checked_settings, new_action, opened
 from threadkeep.conversation.clock import moment_of, moment_text, utc_now
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import LOCAL, Scope
@@ -20,6 +19,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import HoldNotFound, InvalidValue
 from threadkeep.retention.holds import Hold
 from threadkeep.retention.run import Planned, RetentionRunner
+from threadkeep_commands.opening import add_store_flag, add_tenant_flag, audit_key, checked_settings, new_action, opened
 
 _PLANNED = ("tenant", "user", "conversation", "status", "action", "reason", "due")
 _HELD = ("id", "tenant", "held", "since", "by", "reason")

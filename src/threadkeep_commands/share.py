@@ -3,8 +3,8 @@
 import argparse
 import sys
 
-from threadkeep.cli.opening import add_tenant_flag, checked_settings, duration, new_action, opened
 from threadkeep.errors import NotAllowed
+from threadkeep_commands.opening import add_tenant_flag, checked_settings, duration, new_action, opened
 
 
 def add_share_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 from typing import IO
 from urllib.parse import quote
 
-from threadkeep.cli.opening import add_store_flag, add_tenant_flag, checked_settings, opened
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ImportDamaged, InvalidValue, StoreCorrupt
@@ -30,6 +29,7 @@ from threadkeep.transfer.jsonl import Written, written
 from threadkeep.transfer.moving import RECORDS, ExportFormat
 from threadkeep.transfer.portable import ImportProblem, Portable
 from threadkeep.transfer.sources import is_sqlite, read_items, read_source
+from threadkeep_commands.opening import add_store_flag, add_tenant_flag, checked_settings, opened
 from threadkeep_commands.progress import Progress
 
 

@@ -41,15 +41,8 @@ COMMANDS = {
     "config": "show every setting and where it came from",
     "doctor": "check store, model, tool servers and port",
 }
-OURS = {
-    "serve": "serve",
-    "keys": "api_keys",
-    "logins": "api_keys",
-    "migrate": "migrate",
-    "trust": "trust",
-}
-"""The commands that a server cannot begin without, and their modules here; the others are in packages around the
-core."""
+OURS = ("serve", "migrate", "trust")
+"""The commands of the core, each in the module of its name; the others are in packages around it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -110,7 +103,7 @@ def _main_parser() -> argparse.ArgumentParser:
 
 def _module_of(name: str) -> ModuleType:
     if name in OURS:
-        return importlib.import_module(f"threadkeep.cli.{OURS[name]}")
+        return importlib.import_module(f"threadkeep.cli.{name}")
     rings = importlib.import_module("threadkeep.rings")
     module: ModuleType = rings.load(rings.COMMANDS, name, f"the command {name}")
     return module

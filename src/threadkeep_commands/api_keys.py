@@ -6,10 +6,10 @@
 import argparse
 import sys
 
-from threadkeep.cli.opening import duration, new_action, opened
 from threadkeep.conversation.api_key import ApiKey, KeyRole, Login
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import Scope
+from threadkeep_commands.opening import duration, new_action, opened
 
 
 def add_keys_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from threadkeep.cli.opening import audit_key, checked_settings, duration, opened
 from threadkeep.errors import InvalidStoreUrl, StoreUnavailable
 from threadkeep.settings import Settings
+from threadkeep_commands.opening import audit_key, checked_settings, duration, opened
 
 
 @pytest.fixture(autouse=True)
