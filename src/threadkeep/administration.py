@@ -6,6 +6,7 @@ It asks nobody who they are: HTTP routes check the role, and whoever runs a comm
 import hmac
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secret
@@ -31,9 +32,11 @@ HINT = 9
 
 
 class Administration:
-    """`tenants` and `users` tell who has conversations, `statistics` how much. `keyring` has the API keys, `audit` who
-    did what, `holds` the legal holds of tenants; `retention` runs the rules of tenants, or those of this process where
-    a tenant has none; `erasure` erases people."""
+    """`tenants` and `users` tell who has conversations, `statistics` how much. `importer` makes an `Importer` for a
+    user, or for those whom a file names. `keyring` has the API keys, `audit` who did what, `holds` the legal holds of
+    tenants; `retention` runs the rules of tenants, or those of this process where a tenant has none; `erasure` erases
+    people.
+    """
 
     def __init__(self, runner: TurnRunner, retention: Retention, erase: Iterable[Eraser]) -> None:
         deps = runner.deps
@@ -45,6 +48,7 @@ class Administration:
         self.tenants = deps.store.operations.tenants
         self.users = deps.store.operations.users
         self.statistics = deps.store.operations.statistics
+        self.importer = partial(Importer, deps.store, attachments=deps.attachments)
         self.keyring = deps.store.keyring
         self.audit = deps.store.audit
         self.holds = Holds(deps.store, deps.clock, deps.ids)
@@ -141,20 +145,6 @@ class Administration:
         await self.keyring.end_login(id, *[self.audit.recorded(*act) for act in ended])
 
     # In bulk
-
-    def importer(
-        self, scope: Scope, *, keep_users: bool = False, keep_tenants: bool = False, assistant: str | None = None
-    ) -> Importer:
-        """Return an importer of conversations for a user, or for the users and tenants that they name; `assistant`
-        answers where they name none."""
-        return Importer(
-            self._store,
-            scope,
-            keep_users=keep_users,
-            keep_tenants=keep_tenants,
-            assistant=assistant,
-            attachments=self._files,
-        )
 
     async def copy_to(
         self, target: "Administration", selection: Selection, progress: Callable[[int], None] = lambda done: None
