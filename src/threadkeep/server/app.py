@@ -27,7 +27,7 @@ from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.logs import log_request
 from threadkeep.server.metrics import ServerMetrics, metrics_routes
 from threadkeep.server.middleware.body_size import BodySize
-from threadkeep.server.middleware.headers import DEGRADED, AnswerHeaders, DegradedHeader, RootPath
+from threadkeep.server.middleware.headers import DEGRADED, AnswerHeaders, RootPath
 from threadkeep.server.middleware.origins import OriginGuard
 from threadkeep.server.middleware.tracking import OpenRequests, RecordRequests, TrackRequests
 from threadkeep.server.negotiation import HeadRequests
@@ -134,8 +134,8 @@ def create_app(
     _watch_work(metrics, conversations, open_requests)
     if settings.spool_dir is not None:
         _watch_spool(metrics, conversations)
-        app.add_middleware(DegradedHeader, outage=conversations.outages.outage)
     _surround(app, settings, open_requests, metrics)
+    app.add_middleware(AnswerHeaders, outage=conversations.outages.outage)  # to every answer, so the last one
     return app
 
 
@@ -188,7 +188,6 @@ def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, met
     app.add_middleware(RecordRequests, listeners=(log_request, metrics.answered))
     if settings.root_path:
         app.add_middleware(RootPath, root_path=settings.root_path)
-    app.add_middleware(AnswerHeaders)
 
 
 def _files(settings: Settings) -> dict[str, int]:

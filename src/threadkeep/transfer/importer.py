@@ -18,7 +18,7 @@ from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import Conflict, ImportConflict, InvalidInput, LimitReached, NotFound, ThreadkeepError
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import ERASURE_BEGUN, USER, Wanted
-from threadkeep.store.base import Store
+from threadkeep.store.base import Store, characters
 from threadkeep.store.values import Import
 from threadkeep.transfer.files import PortableFile, take_files, with_files_of
 from threadkeep.transfer.portable import MAX_PROBLEMS, Header, ImportProblem, Portable
@@ -228,21 +228,15 @@ async def _unhurried(entries: Iterator[Entry]) -> AsyncIterator[Entry]:
         yield entry
 
 
-def _size(body: Body) -> int:
-    """Return about how many characters a body has; a message of plain text is the usual case."""
-    is_plain = isinstance(body, Message) and not (body.parts or body.blocks or body.tool_calls or body.tool_trace)
-    return len(body.content) if isinstance(body, Message) and is_plain else len(body.model_dump_json())
-
-
 async def _steps(entries: AsyncIterator[Entry]) -> AsyncIterator[tuple[Entry, ...]]:
     """Yield entries in groups that are stored together; one empty group where there is none."""
     group: list[Entry] = []
-    characters, yielded = 0, False
+    size, yielded = 0, False
     async for entry in entries:
         group.append(entry.without_links())  # a file must not open a conversation to whoever wrote it
-        characters += _size(entry.body)
-        if len(group) >= STEP_ENTRIES or characters >= STEP_CHARACTERS:
+        size += characters(entry)
+        if len(group) >= STEP_ENTRIES or size >= STEP_CHARACTERS:
             yield tuple(group)
-            group, characters, yielded = [], 0, True
+            group, size, yielded = [], 0, True
     if group or not yielded:
         yield tuple(group)

@@ -67,7 +67,12 @@ class HttpMiddleware(ABC):
 
 
 class AnswerHeaders(HttpMiddleware):
-    """Gives every request an id, and its answer the headers; one that a route has set itself stays."""
+    """Gives every request an id, and its answer the headers; one that a route has set itself stays. During an outage of
+    the database every answer says since when that is: what is read may be incomplete."""
+
+    def __init__(self, app: ASGIApp, outage: Callable[[], Outage | None]) -> None:
+        super().__init__(app)
+        self._outage = outage
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         brought = Headers(scope=scope).getlist(REQUEST_ID)
@@ -84,25 +89,11 @@ class AnswerHeaders(HttpMiddleware):
                 headers.setdefault("Cache-Control", "no-store")
                 if scope["scheme"] == "https":
                     headers.setdefault("Strict-Transport-Security", ONLY_TLS)
+                if (outage := self._outage()) is not None:
+                    headers[DEGRADED] = f"since={moment_text(outage.since.replace(microsecond=0))}"
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
-
-
-class DegradedHeader(HttpMiddleware):
-    """Says with every answer during an outage of the database since when that is: what is read may be incomplete."""
-
-    def __init__(self, app: ASGIApp, outage: Callable[[], Outage | None]) -> None:
-        super().__init__(app)
-        self._outage = outage
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_header(message: Message) -> None:
-            if message["type"] == "http.response.start" and (outage := self._outage()) is not None:
-                MutableHeaders(scope=message)[DEGRADED] = f"since={moment_text(outage.since.replace(microsecond=0))}"
-            await send(message)
-
-        await self.app(scope, receive, send_with_header)
 
 
 _ROOT_PATH = "threadkeep.root_path"
