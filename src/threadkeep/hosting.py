@@ -35,25 +35,6 @@ def spool_settings(settings: Settings) -> SpoolSettings | None:
     )
 
 
-def file_limits(settings: Settings) -> FileLimits:
-    """Return how large files may be."""
-    return FileLimits(
-        file=settings.max_file_bytes,
-        message=settings.max_attached_bytes,
-        user=settings.user_file_bytes,
-        tenant=settings.tenant_file_bytes,
-    )
-
-
-def caps_of(settings: Settings) -> Caps:
-    """Return how much may be kept."""
-    return Caps(
-        Load(settings.user_conversations, settings.user_storage_bytes),
-        Load(settings.tenant_conversations, settings.tenant_storage_bytes),
-        settings.queued_turns,
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
     """Who has conversations open: a program or, with `is_server`, a server for people, which alone limits how much they
@@ -82,7 +63,20 @@ class Hosting:
     @property
     def caps(self) -> Caps:
         """How much may be kept."""
-        return caps_of(self.settings) if self.is_server else Caps()
+        limits = self.settings
+        if not self.is_server:
+            return Caps()
+        user = Load(limits.user_conversations, limits.user_storage_bytes)
+        tenant = Load(limits.tenant_conversations, limits.tenant_storage_bytes)
+        return Caps(user, tenant, limits.queued_turns)
+
+    @property
+    def file_limits(self) -> FileLimits:
+        """How large files may be."""
+        limits = self.settings
+        return FileLimits(
+            limits.max_file_bytes, limits.max_attached_bytes, limits.user_file_bytes, limits.tenant_file_bytes
+        )
 
     @property
     def admission(self) -> Admission:

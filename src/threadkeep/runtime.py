@@ -18,7 +18,7 @@ from threadkeep.conversation.ids import IdSource, new_id
 from threadkeep.conversations import Conversations
 from threadkeep.conversion import Converter
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, PackageMissing, StoreUnavailable
-from threadkeep.hosting import Hosting, SpoolSettings, file_limits
+from threadkeep.hosting import Hosting, SpoolSettings
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.offered import OfferedModels
@@ -236,7 +236,7 @@ def _hosted_deps(
         assistant_of=assistant_of,
         models=models,
         is_gone=is_gone,
-        attachments=attachments_of(store, settings.files, file_limits(settings)),
+        attachments=attachments_of(store, settings.files, hosting.file_limits),
         agents=Agents().of,
         clock=utc_now,
         ids=new_id,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from threadkeep.hosting import Hosting, caps_of, file_limits, hosting_of, spool_settings
+from threadkeep.hosting import Hosting, hosting_of, spool_settings
 from threadkeep.settings import Settings
 
 
@@ -15,13 +15,13 @@ def test_without_a_folder_there_is_no_spool() -> None:
 
 def test_the_caps_of_users_and_of_tenants_are_not_mixed_up() -> None:
     given = {"user_conversations": 1, "user_storage_bytes": 2, "tenant_conversations": 3, "tenant_storage_bytes": 4}
-    caps = caps_of(Settings.model_validate({**given, "queued_turns": 5}))
+    caps = hosting_of(Settings.model_validate({**given, "queued_turns": 5})).caps
     assert (*caps._user, *caps._tenant, caps.queued_turns) == (1, 2, 3, 4, 5)
 
 
 def test_the_limits_of_files_are_those_of_the_settings() -> None:
     given = {"max_file_bytes": 1, "max_attached_bytes": 2, "user_file_bytes": 3, "tenant_file_bytes": 4}
-    assert file_limits(Settings.model_validate(given)) == (1, 2, 3, 4)
+    assert hosting_of(Settings.model_validate(given)).file_limits == (1, 2, 3, 4)
 
 
 def test_models_that_the_settings_name_win_over_those_of_the_keys() -> None:

@@ -82,10 +82,8 @@ class Erasure:
         """Erase a user and return the signed receipt; `LegalHold`, with nothing erased, if any of it is held. `earlier`
         is what there was when an erasure began that was cut off."""
         stored, had_files, had_keys = await self.preview(scope)
-        person, had = (
-            f"{USER}{scope.user}",
-            {"conversations": stored.conversations, "files": had_files, "keys": had_keys},
-        )
+        person = f"{USER}{scope.user}"
+        had = {"conversations": stored.conversations, "files": had_files, "keys": had_keys}
         begun_at = await self._record(scope.tenant, BEGUN, person, **had)
         # The keys first, so that nothing more can be stored.
         keys = await self._store.keyring.forget(scope)

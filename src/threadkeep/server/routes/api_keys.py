@@ -141,17 +141,7 @@ def login_routes(guard: ApiKeyGuard, conversations: Conversations) -> APIRouter:
 
 
 def _list(who: Who, logins: tuple[Login, ...]) -> LoginList:
+    known = [(login, login.model_dump(exclude={"digest", "key"})) for login in logins]
     return LoginList(
-        data=[
-            ShownLogin(
-                id=login.id,
-                user=login.key.scope.user,
-                device=login.device,
-                created_at=login.created_at,
-                idle_until=login.idle_until,
-                ends_at=login.ends_at,
-                is_this=login.id == who.login,
-            )
-            for login in logins
-        ]
+        data=[ShownLogin(user=login.key.scope.user, is_this=login.id == who.login, **fields) for login, fields in known]
     )
