@@ -10,7 +10,9 @@ import gzip
 import hashlib
 import json
 import mimetypes
+import os
 import re
+import signal
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from threadkeep.conversations import Conversations
+from threadkeep.server.identity.guards import Who
 from threadkeep.server.negotiation import takes_gzip
 from threadkeep.settings import Settings
 from threadkeep_pages.shares import share_routes
@@ -196,6 +199,20 @@ def add_page(app: FastAPI, conversations: Conversations, settings: Settings) -> 
     app.mount("/static", files, name="static")
     if settings.may_share:
         app.include_router(share_routes(conversations, settings.root_path))
+    if settings.may_be_killed:
+        app.include_router(_trial_routes())
+
+
+def _trial_routes() -> APIRouter:
+    """What `threadkeep serve --killable` has a button for: the server is killed, and starts again with nothing lost."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.post("/v1/kill")
+    async def kill(who: Who) -> None:
+        """End as a power cut would: without an answer, and without tidying up."""
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return router
 
 
 def page_routes(files: PageFiles) -> APIRouter:

@@ -167,7 +167,7 @@ async def test_every_background_task_outlives_errors_that_nobody_foresaw(
     clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = FailingStore(clock)
-    monkeypatch.setattr("threadkeep.conversations.purge_deleted", partial(purge_deleted, kept=0, every=0.01))
+    monkeypatch.setattr("threadkeep.jobs.purge_deleted", partial(purge_deleted, kept=0, every=0.01))
 
     async def open_store() -> FailingStore:
         return store

@@ -19,7 +19,7 @@ from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversations import Conversations
 from threadkeep.rings import PAGES, PROTOCOLS, load_all
-from threadkeep.server.health import health_routes, trial_routes
+from threadkeep.server.health import health_routes
 from threadkeep.server.identity.api_keys import ApiKeyGuard
 from threadkeep.server.identity.guards import Guard, OpenGuard, identify
 from threadkeep.server.identity.refusals import Refusals, record_denials
@@ -146,8 +146,6 @@ def _add_routes(app: FastAPI, conversations: Conversations, settings: Settings) 
     app.include_router(user_routes(conversations, settings.audit_key), dependencies=[Depends(within_rate)])
     for protocol_routes in load_all(PROTOCOLS):
         app.include_router(protocol_routes(conversations, settings), dependencies=[Depends(within_rate)])
-    if settings.may_be_killed:
-        app.include_router(trial_routes())
 
 
 def _watch_work(metrics: ServerMetrics, conversations: Conversations, open_requests: OpenRequests) -> None:

@@ -1,14 +1,11 @@
 """The health routes: `/health/live` says that the process answers, `/health/ready` or `/health` that it takes turns.
 
 They show no content and need no authentication. Readiness reports an outage of the database, during which messages are
-kept in the spool; a setting makes it fail then. `threadkeep serve --killable` also has a route that kills the server,
-which then starts again, to see that nothing is lost.
+kept in the spool; a setting makes it fail then.
 """
 
 import asyncio
 import logging
-import os
-import signal
 from datetime import datetime
 from typing import Literal
 
@@ -18,7 +15,6 @@ from fastapi.responses import JSONResponse
 from threadkeep.conversation.clock import moment_text
 from threadkeep.conversations import Conversations
 from threadkeep.errors import Stopping, StoreUnavailable, ThreadkeepError
-from threadkeep.server.identity.guards import Who
 from threadkeep.server.problems import problem, problem_of
 from threadkeep.server.responses import Shown
 from threadkeep.store.unreached import UnreachedTenants
@@ -115,14 +111,3 @@ def _healthy(
         unreached=UnreachedPart.model_validate(unreached) if unreached else None,
     )
     return JSONResponse(health.model_dump(mode="json", exclude_none=True), headers={"Cache-Control": "no-store"})
-
-
-def trial_routes() -> APIRouter:
-    router = APIRouter(include_in_schema=False)
-
-    @router.post("/v1/kill")
-    async def kill(who: Who) -> None:
-        """End as a power cut would: without an answer, and without tidying up."""
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    return router

@@ -27,7 +27,6 @@ from threadkeep.errors import InvalidValue, TurnNotFound
 from threadkeep.runtime import open_store
 from threadkeep.server.identity.guards import Actor
 from threadkeep.server.limits import Limited
-from threadkeep.server.middleware.origins import is_opened_by_browser
 from threadkeep.server.negotiation import refuse_head
 from threadkeep.server.problems import problem
 from threadkeep.server.requests import SentText, canonical_body, replay_headers
@@ -140,7 +139,7 @@ def stateless_routes(conversations: Conversations, settings: Settings) -> APIRou
         assistant: Id | None = None,
         last_event_id: LastEventId = None,
     ) -> Response:
-        if is_opened_by_browser(request):
+        if _is_opened_by_browser(request):
             return problem(403, "foreign_origin", "A link or an image asks nothing: send the question by a program.")
         if last_event_id is not None:
             return Response(status_code=204)
@@ -148,6 +147,16 @@ def stateless_routes(conversations: Conversations, settings: Settings) -> APIRou
         return await ask(caller, body)
 
     return router
+
+
+def _is_opened_by_browser(connection: HTTPConnection) -> bool:
+    """Whether a browser loads this address as a page, frame, image or the like, as anybody's link can make it do; a
+    program, `fetch` and `EventSource` do not."""
+    headers = connection.headers
+    loaded = [dest for dest in headers.getlist("sec-fetch-dest") if dest != "empty"]
+    modes = [mode for mode in headers.getlist("sec-fetch-mode") if mode not in ("cors", "same-origin")]
+    # Browsers of before 2023 send neither header.
+    return bool(loaded or modes) or any(kind in headers.get("accept", "") for kind in ("text/html", "image/"))
 
 
 async def _room(connection: HTTPConnection, who: Actor, limits: Limited) -> AsyncIterator[None]:

@@ -53,16 +53,6 @@ def is_our_page(connection: HTTPConnection) -> bool:
     return len(origins) == 1 and origins[0] in _own(headers)
 
 
-def is_opened_by_browser(connection: HTTPConnection) -> bool:
-    """Whether a browser loads this address as a page, frame, image or the like, as anybody's link can make it do; a
-    program, `fetch` and `EventSource` do not."""
-    headers = connection.headers
-    loaded = [dest for dest in headers.getlist("sec-fetch-dest") if dest != "empty"]
-    modes = [mode for mode in headers.getlist("sec-fetch-mode") if mode not in ("cors", "same-origin")]
-    # Browsers of before 2023 send neither header.
-    return bool(loaded or modes) or any(kind in headers.get("accept", "") for kind in ("text/html", "image/"))
-
-
 def is_loopback(name: str) -> bool:
     """Whether a host name or bare address can only mean this machine."""
     if name.lower() == "localhost":
