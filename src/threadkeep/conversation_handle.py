@@ -47,7 +47,8 @@ Key = str | IdempotencyKey
 
 
 class ConversationHandle:
-    """One conversation of one user; `replayed` is whether a repeated key found it instead of making it."""
+    """One conversation of one user; `replayed` is whether a repeated key found it instead of making it. Its verbs are
+    the door for Python programs; what only routes and rings read stands in `reading`."""
 
     def __init__(
         self, runner: TurnRunner, scope: Scope, id: str, value: Conversation | None = None, *, replayed: bool = False
