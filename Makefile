@@ -65,6 +65,7 @@ torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 MES
 	@$(BIN)/python -m tests.acceptance.torture_files --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.torture_keeping --count $(COUNT) --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.instances --instances 2 --faults 200 --seed $(SEED)
+	@$(BIN)/python -m tests.acceptance.instances --instances 1 --workers 3 --store sqlite --faults 200 --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.retries --count $(MESSAGES) --seed $(SEED)
 	@$$(unshare --mount true 2>/dev/null && echo unshare --mount) $(BIN)/python -m tests.acceptance.outages --count $(COUNT) --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.outages --kills $(COUNT) --seed $(SEED)

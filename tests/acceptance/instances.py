@@ -1,6 +1,7 @@
 """Several instances on one PostgreSQL behind a proxy that takes them in turn, killed and frozen while people talk.
 
-`python -m tests.acceptance.instances --faults 200 --instances 2 --seed 7` runs it for longer. Every message carries
+`python -m tests.acceptance.instances --faults 200 --instances 2 --seed 7` runs it for longer, and with `--instances 1
+--workers 3 --store sqlite` the workers of one server are killed. Every message carries
 an idempotency key and is sent until it is acknowledged, sometimes several times at once; connections are cut; every
 conversation has a reader who comes back to its stream. Half of the messages are followed by the next one at once, which
 another instance queues before the answer to the first has begun. At the end everything that was acknowledged must be
@@ -9,7 +10,9 @@ there once, in order, answered, and told to the reader without gap or repeat.
 
 import argparse
 import asyncio
+import os
 import random
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -83,14 +86,14 @@ class Talk:
 class Instances:
     """Some servers, those who talk to them, and whoever kills and freezes them."""
 
-    def __init__(self, store: str, folder: Path, *, count: int, seed: int) -> None:
+    def __init__(self, store: str, folder: Path, *, count: int, seed: int, workers: int = 1) -> None:
         self._store = store
         self._chance = random.Random(seed)
         # A database allows 100 connections by default, those of killed servers among them for a while.
-        url = f"{store}{'&' if '?' in store else '?'}pool_size=10"
-        self.servers = [
-            Server(folder / str(number), "--store", url, pace=PACE, variables=VARIABLES) for number in range(count)
-        ]
+        url = f"{store}{'&' if '?' in store else '?'}pool_size=10" if store.startswith("postgres") else store
+        more = ("--store", url, "--workers", str(workers))
+        self.servers = [Server(folder / str(number), *more, pace=PACE, variables=VARIABLES) for number in range(count)]
+        self.is_in_parts = workers > 1
         self.kills = self.freezes = 0
         self._calm = asyncio.Lock()
 
@@ -173,7 +176,11 @@ class Instances:
                 await asyncio.sleep(self._chance.uniform(0, 0.5))
 
     async def _disturb(self, server: Server, faults: int, is_over: asyncio.Event) -> None:
-        """Kill or freeze an instance every few seconds, whatever happens to the others."""
+        """Kill or freeze an instance every few seconds, whatever happens to the others; of one with workers, a part."""
+        while self.is_in_parts and self.kills < faults:
+            await asyncio.sleep(self._chance.uniform(1, 4))
+            self.kills += 1
+            self._kill_a_part(server)
         while self.kills + self.freezes < faults:
             await asyncio.sleep(self._chance.uniform(0, 6))
             is_killed = self.kills <= self.freezes
@@ -193,6 +200,12 @@ class Instances:
             else:
                 server.thaw()
         is_over.set()
+
+    def _kill_a_part(self, server: Server) -> None:
+        """Kill a worker of a server that has several; it comes back by itself."""
+        if workers := server.workers():
+            with suppress(ProcessLookupError):
+                os.kill(self._chance.choice(workers), signal.SIGKILL)
 
     async def violations(self, talks: Sequence[Talk]) -> list[str]:
         """Name what was broken of the promises."""
@@ -236,7 +249,7 @@ async def _violations(store: Store, talk: Talk) -> list[str]:
 
 
 async def _campaign(store: str, folder: Path, chosen: argparse.Namespace) -> int:
-    instances = Instances(store, folder, count=chosen.instances, seed=chosen.seed)
+    instances = Instances(store, folder, count=chosen.instances, seed=chosen.seed, workers=chosen.workers)
     talks = await instances.run(conversations=chosen.conversations, faults=chosen.faults)
     violations = await instances.violations(talks)
     for violation in violations:
@@ -254,8 +267,10 @@ def main() -> int:
     parser.add_argument("--instances", type=int, default=3)
     parser.add_argument("--faults", type=int, default=50, help="how often an instance is killed or frozen")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=1, help="of each instance; then they are killed instead of it")
+    parser.add_argument("--store", choices=["sqlite", "files", "postgresql"], default="postgresql")
     chosen = parser.parse_args()
-    with place_of("postgresql") as url, tempfile.TemporaryDirectory(prefix="threadkeep-instances-") as folder:
+    with place_of(chosen.store) as url, tempfile.TemporaryDirectory(prefix="threadkeep-instances-") as folder:
         return asyncio.run(_campaign(url, Path(folder), chosen))
 
 

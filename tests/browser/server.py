@@ -81,6 +81,16 @@ class Server:
         """Ask it to stop, and wait until it has."""
         self._end("terminate")
 
+    def workers(self) -> list[int]:
+        """Return the processes that it has started, the oldest first."""
+        assert self._process is not None
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text()
+        return [int(child) for child in children.split()]
+
+    def reload(self) -> None:
+        """Ask it to replace its workers."""
+        self._signal(signal.SIGHUP)
+
     def freeze(self) -> None:
         """Stop it in the midst of whatever it does: it answers nobody, but nobody is told that it is gone."""
         self._signal(signal.SIGSTOP)
