@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from threadkeep.store.audit import START, AuditLog, AuditRow, Head, Wanted, chained
-from threadkeep.store.sqlite.writer import Transactions
-from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors
+from threadkeep.store.sqlite.writer import RunOnDatabase
+from threadkeep.store.sqlite_file import SqliteDatabase
 
 _COLUMNS = ", ".join(AuditRow._fields)
 _TENANT = "tenant = (SELECT key FROM tenant WHERE name = ?)"
@@ -14,13 +14,12 @@ _TENANT = "tenant = (SELECT key FROM tenant WHERE name = ?)"
 class SqliteAudit(AuditLog):
     """The acts in one file."""
 
-    def __init__(self, writer: Transactions, reading: SqliteDatabase) -> None:
-        super().__init__(bytes(reading.value("SELECT value FROM secret")))
-        self._writer = writer
-        self._reading = reading
+    def __init__(self, secret: bytes, run: RunOnDatabase) -> None:
+        super().__init__(secret)
+        self._run = run
 
     async def _append(self, tenant: str, row: AuditRow) -> None:
-        await self._writer.run(lambda: add_act(self._writer.connection, tenant, row))
+        await self._run(lambda db: add_act(db, tenant, row))
 
     async def _rows(self, tenant: str, wanted: Wanted, limit: int) -> list[AuditRow]:
         asked, values, table = [_TENANT], [tenant], "audit"
@@ -34,18 +33,18 @@ class SqliteAudit(AuditLog):
             values += wanted.actions
         order = "DESC" if wanted.newest_first else "ASC"
         sql = f"SELECT {_COLUMNS} FROM {table} WHERE {' AND '.join(asked)} ORDER BY seq {order} LIMIT ?"
-        with translating_sqlite_errors(self._reading):
-            return [AuditRow(*row) for row in self._reading.rows(sql, (*values, limit))]
+        found = await self._run(lambda db: db.rows(sql, (*values, limit)), writes=False)
+        return [AuditRow(*row) for row in found]
 
     async def _prune(self, tenant: str, through: int, head: Head, row: AuditRow) -> bool:
-        def change() -> bool:
-            if _head(self._writer.connection, tenant) != head:
+        def change(db: SqliteDatabase) -> bool:
+            if _head(db, tenant) != head:
                 return False
-            add_act(self._writer.connection, tenant, row)  # behind the last one, which may be removed
-            self._writer.connection.execute(f"DELETE FROM audit WHERE {_TENANT} AND seq <= ?", (tenant, through))
+            add_act(db, tenant, row)  # behind the last one, which may be removed
+            db.execute(f"DELETE FROM audit WHERE {_TENANT} AND seq <= ?", (tenant, through))
             return True
 
-        return await self._writer.run(change)
+        return await self._run(change)
 
 
 def add_act(db: SqliteDatabase, tenant: str, row: AuditRow) -> None:

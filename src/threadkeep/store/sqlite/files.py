@@ -3,15 +3,15 @@
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StorageFull
 from threadkeep.store.codec import encode_id, microseconds, moment
 from threadkeep.store.file_tables import NO_CAPS, FileCaps, FileTables, FileUsage, StoredFile, Upload
+from threadkeep.store.sqlite.writer import RunOnDatabase
 from threadkeep.store.sqlite_file import SqliteDatabase
 
-T = TypeVar("T")
 STEP = 16
 """How many chunks are removed in one transaction."""
 DELETED = 0
@@ -22,13 +22,6 @@ _FILE = (
 )
 _MINE = "tenant = ? AND user = ? AND id = ?"
 _UNUSED = "f.tenant = ? AND f.touched_at < ? AND NOT EXISTS (SELECT 1 FROM file_use u WHERE u.file = f.id)"
-
-
-class RunOnDatabase(Protocol):
-    """Runs work on a connection: in a transaction if it writes."""
-
-    def __call__(self, work: Callable[[SqliteDatabase], T], *, writes: bool = True) -> Awaitable[T]:
-        """Return what the work returns, once it is durable."""
 
 
 class SqliteFiles(FileTables):

@@ -11,8 +11,8 @@ from threadkeep.store.audit import Recorded
 from threadkeep.store.codec import microseconds, moment
 from threadkeep.store.keyring import MOST_LOGINS, KeyRing
 from threadkeep.store.sqlite.audit import add_act
-from threadkeep.store.sqlite.writer import Transactions
-from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors
+from threadkeep.store.sqlite.writer import RunOnDatabase
+from threadkeep.store.sqlite_file import SqliteDatabase
 
 T = TypeVar("T")
 _KEY = ("id", "digest", "hint", "tenant", "user", "role", "created_at", "expires_at", "revoked_at")
@@ -27,104 +27,91 @@ _LOGINS = (
 class SqliteKeyRing(KeyRing):
     """The keys in one file."""
 
-    def __init__(self, writer: Transactions, reading: SqliteDatabase) -> None:
-        self._writer = writer
-        self._reading = reading
+    def __init__(self, run: RunOnDatabase) -> None:
+        self._run = run
 
     async def secret(self) -> bytes:
-        with translating_sqlite_errors(self._reading):
-            return bytes(self._reading.value("SELECT value FROM secret"))
+        return await self._run(lambda db: bytes(db.value("SELECT value FROM secret")), writes=False)
 
-    async def _change(self, change: Callable[[], T], act: Recorded | None) -> T:
+    async def _change(self, change: Callable[[SqliteDatabase], T], act: Recorded | None) -> T:
         """Change something, and put it on record in the same transaction."""
 
-        def work() -> T:
-            done = change()
+        def work(db: SqliteDatabase) -> T:
+            done = change(db)
             if act is not None:
-                add_act(self._writer.connection, *act)
+                add_act(db, *act)
             return done
 
-        return await self._writer.run(work)
+        return await self._run(work)
 
     async def add(self, key: ApiKey, act: Recorded | None = None) -> None:
-        await self._change(lambda: self._add(key), act)
-
-    def _add(self, key: ApiKey) -> None:
-        db = self._writer.connection
-        if db.value("SELECT 1 FROM api_key WHERE digest = ? OR id = ?", (key.digest, key.id)):
-            raise AlreadyExists("There is a key with this id already.")
         fields = {**key.__dict__, "tenant": key.scope.tenant, "user": key.scope.user}
-        _insert(db, "api_key", {name: fields[name] for name in _KEY})
+
+        def change(db: SqliteDatabase) -> None:
+            if db.value("SELECT 1 FROM api_key WHERE digest = ? OR id = ?", (key.digest, key.id)):
+                raise AlreadyExists("There is a key with this id already.")
+            _insert(db, "api_key", {name: fields[name] for name in _KEY})
+
+        await self._change(change, act)
 
     async def find(self, digest: bytes) -> ApiKey | None:
-        with translating_sqlite_errors(self._reading):
-            row = self._reading.row(f"{_KEYS} WHERE k.digest = ?", (digest,))
+        row = await self._run(lambda db: db.row(f"{_KEYS} WHERE k.digest = ?", (digest,)), writes=False)
         return None if row is None else _key(row)
 
     async def all(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
-        with translating_sqlite_errors(self._reading):
-            rows = self._reading.rows(
-                f"{_KEYS} WHERE ?1 IS NULL OR k.tenant = ?1 ORDER BY k.created_at, k.id", (tenant,)
-            )
-        return tuple(_key(row) for row in rows)
+        sql = f"{_KEYS} WHERE ?1 IS NULL OR k.tenant = ?1 ORDER BY k.created_at, k.id"
+        return tuple(map(_key, await self._run(lambda db: db.rows(sql, (tenant,)), writes=False)))
 
     async def revoke(self, id: str, at: datetime, act: Recorded | None = None) -> ApiKey:
-        return await self._change(lambda: self._revoke(id, at), act)
+        def change(db: SqliteDatabase) -> ApiKey:
+            db.execute("UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?", (microseconds(at), id))
+            db.execute("DELETE FROM login WHERE key = ?", (id,))
+            if (row := db.row(f"{_KEYS} WHERE k.id = ?", (id,))) is None:
+                raise KeyNotFound
+            return _key(row)
 
-    def _revoke(self, id: str, at: datetime) -> ApiKey:
-        db = self._writer.connection
-        db.execute("UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?", (microseconds(at), id))
-        db.execute("DELETE FROM login WHERE key = ?", (id,))
-        row = db.row(f"{_KEYS} WHERE k.id = ?", (id,))
-        if row is None:
-            raise KeyNotFound
-        return _key(row)
+        return await self._change(change, act)
 
     async def forget(self, scope: Scope) -> int:
-        return await self._writer.run(lambda: self._forget(scope))
+        whose = (scope.tenant, scope.user)
 
-    def _forget(self, scope: Scope) -> int:
-        db, whose = self._writer.connection, (scope.tenant, scope.user)
-        db.execute("DELETE FROM login WHERE key IN (SELECT id FROM api_key WHERE tenant = ? AND user = ?)", whose)
-        return len(db.rows("DELETE FROM api_key WHERE tenant = ? AND user = ? RETURNING 1", whose))
+        def change(db: SqliteDatabase) -> int:
+            db.execute("DELETE FROM login WHERE key IN (SELECT id FROM api_key WHERE tenant = ? AND user = ?)", whose)
+            return len(db.rows("DELETE FROM api_key WHERE tenant = ? AND user = ? RETURNING 1", whose))
+
+        return await self._run(change)
 
     async def add_login(self, login: Login, act: Recorded | None = None) -> None:
-        await self._change(lambda: self._add_login(login), act)
+        def change(db: SqliteDatabase) -> None:
+            db.execute("DELETE FROM login WHERE min(idle_until, ends_at) < ?", (microseconds(login.created_at),))
+            db.execute(
+                "DELETE FROM login WHERE key = ?1 AND id NOT IN "
+                "(SELECT id FROM login WHERE key = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2)",
+                (login.key.id, MOST_LOGINS - 1),
+            )
+            _insert(db, "login", {"key": login.key.id} | {name: getattr(login, name) for name in _LOGIN})
 
-    def _add_login(self, login: Login) -> None:
-        db, begins = self._writer.connection, microseconds(login.created_at)
-        db.execute("DELETE FROM login WHERE min(idle_until, ends_at) < ?", (begins,))
-        db.execute(
-            "DELETE FROM login WHERE key = ?1 AND id NOT IN "
-            "(SELECT id FROM login WHERE key = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2)",
-            (login.key.id, MOST_LOGINS - 1),
-        )
-        _insert(db, "login", {"key": login.key.id} | {name: getattr(login, name) for name in _LOGIN})
+        await self._change(change, act)
 
     async def find_login(self, digest: bytes) -> Login | None:
-        with translating_sqlite_errors(self._reading):
-            row = self._reading.row(f"{_LOGINS} WHERE l.digest = ?", (digest,))
+        row = await self._run(lambda db: db.row(f"{_LOGINS} WHERE l.digest = ?", (digest,)), writes=False)
         return None if row is None else _login(row)
 
     async def renew_login(self, digest: bytes, idle_until: datetime) -> None:
-        await self._writer.run(
-            lambda: self._writer.connection.execute(
-                "UPDATE login SET idle_until = ? WHERE digest = ?", (microseconds(idle_until), digest)
-            )
-        )
+        renewed = (microseconds(idle_until), digest)
+        await self._run(lambda db: db.execute("UPDATE login SET idle_until = ? WHERE digest = ?", renewed))
 
     async def end_login(self, id: str, act: Recorded | None = None) -> None:
-        await self._change(lambda: self._end_login(id), act)
+        def change(db: SqliteDatabase) -> None:
+            if db.row("DELETE FROM login WHERE id = ? RETURNING id", (id,)) is None:
+                raise KeyNotFound("There is no such login.")
 
-    def _end_login(self, id: str) -> None:
-        if self._writer.connection.row("DELETE FROM login WHERE id = ? RETURNING id", (id,)) is None:
-            raise KeyNotFound("There is no such login.")
+        await self._change(change, act)
 
     async def logins(self, tenant: str | None = None, user: str | None = None) -> tuple[Login, ...]:
         chosen = "(?1 IS NULL OR k.tenant = ?1) AND (?2 IS NULL OR k.user = ?2)"
-        with translating_sqlite_errors(self._reading):
-            rows = self._reading.rows(f"{_LOGINS} WHERE {chosen} ORDER BY l.created_at, l.id", (tenant, user))
-        return tuple(_login(row) for row in rows)
+        sql = f"{_LOGINS} WHERE {chosen} ORDER BY l.created_at, l.id"
+        return tuple(map(_login, await self._run(lambda db: db.rows(sql, (tenant, user)), writes=False)))
 
 
 def _insert(db: SqliteDatabase, table: str, fields: dict[str, Any]) -> None:

@@ -75,9 +75,9 @@ class SqliteStore(RuledStore):
         self._remover = Remover(log)
         self.writer = writer
         self._reader = reader
-        self.keyring = SqliteKeyRing(writer, reader.db)
-        self.audit = SqliteAudit(writer, reader.db)
-        self.files = SqliteFiles(self._run_on_files, self._scrub)
+        self.keyring = SqliteKeyRing(self._run_on_database)
+        self.audit = SqliteAudit(bytes(reader.db.value("SELECT value FROM secret")), self._run_on_database)
+        self.files = SqliteFiles(self._run_on_database, self._scrub)
         self._closed = False
 
     @classmethod
@@ -264,7 +264,7 @@ class SqliteStore(RuledStore):
         await self._follow()
         return answer
 
-    async def _run_on_files(self, work: Callable[[SqliteDatabase], T], *, writes: bool = True) -> T:
+    async def _run_on_database(self, work: Callable[[SqliteDatabase], T], *, writes: bool = True) -> T:
         if writes:
             return await self._run(lambda: work(self.writer.connection))
         with self._snapshot():

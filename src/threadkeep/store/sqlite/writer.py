@@ -10,9 +10,9 @@ holds the file, it is made in a thread beside it.
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import apsw
 
@@ -77,6 +77,13 @@ class Transactions(ABC):
     @abstractmethod
     async def close(self) -> None:
         """Finish what was accepted, then close the connection."""
+
+
+class RunOnDatabase(Protocol):
+    """Runs work on a connection: in a transaction if it writes."""
+
+    def __call__(self, work: Callable[[SqliteDatabase], T], *, writes: bool = True) -> Awaitable[T]:
+        """Return what the work returns, once it is durable."""
 
 
 class Writer(Transactions):
