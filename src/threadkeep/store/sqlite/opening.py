@@ -9,7 +9,7 @@ import apsw
 from threadkeep.errors import StoreCorrupt
 from threadkeep.store.sqlite.pair import check_belonging, forget_note
 from threadkeep.store.sqlite.schema import apply, pending
-from threadkeep.store.sqlite.wal import check_end, check_pair, flush, log_of, size_of
+from threadkeep.store.sqlite.wal import check_pair, flush, log_of, size_of
 from threadkeep.store.sqlite_file import SqliteDatabase, connect, translating_sqlite_errors
 
 
@@ -91,4 +91,3 @@ def _check(path: Path, connection: SqliteDatabase) -> None:
     if size_of(log_of(path)):
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     check_belonging(path, connection)
-    check_end(path, connection)

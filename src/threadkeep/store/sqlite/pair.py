@@ -3,7 +3,8 @@
 SQLite replays whatever log it finds. So every commit of ours replaces the mark, a row with a random token and the token
 of the commit before: the mark that the file itself holds must be one of those in the log, or the one before the first.
 A third file, `-mark`, says up to which commit the log went that continued a file with such a mark, so that a log which
-is cut or missing is noticed. Once the log was moved into the file, the mark there is another, and the note is void.
+is cut, damaged at its end or missing is noticed. Once the log was moved into the file, the mark there is another, and
+the note is void.
 """
 
 import logging
@@ -24,6 +25,7 @@ logger = logging.getLogger(__name__)
 _MARK = struct.Struct(">8s16sQ8s8s")
 _BEGINNING = b"tk-mark:"
 _ROOT = "SELECT rootpage FROM sqlite_schema WHERE name = 'log_mark'"
+_VALUE = "SELECT value FROM log_mark"
 
 
 class Mark(NamedTuple):
@@ -36,8 +38,15 @@ class Mark(NamedTuple):
     token: bytes
 
     @classmethod
-    def at(cls, file: apsw.VFSFile, place: int) -> Self:
-        return cls._make(_MARK.unpack(file.xRead(_MARK.size, place)))
+    def of(cls, found: bytes | None) -> Self | None:
+        """Return the mark in these bytes, if it is one."""
+        mark = cls._make(_MARK.unpack(found)) if found is not None and len(found) == _MARK.size else None
+        return mark if mark is not None and mark.beginning == _BEGINNING else None
+
+    @classmethod
+    def on(cls, page: bytes) -> Self | None:
+        """Return the mark on its page."""
+        return cls.of(page[at : at + _MARK.size]) if (at := page.rfind(_BEGINNING)) >= 0 else None
 
 
 class Pair:
@@ -53,7 +62,7 @@ class Pair:
 
     def advance(self) -> None:
         """Replace the mark, in the transaction of a commit."""
-        old = Mark._make(_MARK.unpack(self._database.value("SELECT value FROM log_mark")))
+        old = Mark._make(_MARK.unpack(self._database.value(_VALUE)))
         self._newest = old._replace(number=old.number + 1, before=old.token, token=os.urandom(8))
         self._database.execute("UPDATE log_mark SET value = ?", (_MARK.pack(*self._newest),))
 
@@ -72,10 +81,11 @@ class Pair:
 
     def _mark(self) -> Mark | None:
         """Return the mark in the file itself; where it is does not change unless somebody rebuilds the file."""
-        if self._place is not None and (mark := Mark.at(self._file, self._place)).beginning == _BEGINNING:
+        if self._place is not None and (mark := Mark.of(self._file.xRead(_MARK.size, self._place))) is not None:
             return mark
-        self._place = _place_of(self._file, self._database)
-        return None if self._place is None else Mark.at(self._file, self._place)
+        start, page = _page_of_mark(self._file, self._database)
+        self._place = start + at if (at := page.rfind(_BEGINNING)) >= 0 else None
+        return Mark.on(page)
 
 
 def commit(database: SqliteDatabase) -> None:
@@ -104,8 +114,8 @@ def make_tables(database: SqliteDatabase, newest: str, sql: str) -> None:
 
 
 def check_belonging(path: Path, database: SqliteDatabase) -> None:
-    """Refuse a log that does not continue this file, and a file whose log is missing or cut. The connection has only
-    been opened; nobody writes while we look, and nothing is written."""
+    """Refuse a log that is damaged or does not continue this file, and a file whose log is missing or cut. The
+    connection has only been opened; nobody writes while we look, and nothing is written."""
     with translating_sqlite_errors(database):
         database.execute("BEGIN IMMEDIATE")
         try:
@@ -124,13 +134,12 @@ def forget_note(path: Path) -> None:
 
 
 def _check(path: Path, database: SqliteDatabase, file: apsw.VFSFile) -> None:
-    log, place = log_of(path), _place_of(file, database)
-    mark = None if place is None else Mark.at(file, place)
-    root, marks, pages = database.value(_ROOT), list[Mark](), set[int]()
+    log, root, mark = log_of(path), database.value(_ROOT), Mark.on(_page_of_mark(file, database)[1])
+    marks, pages = list[Mark](), set[int]()
     for number, content in frames_of(log):
         pages.add(number)
-        if number == root and 0 <= (at := content.rfind(_BEGINNING)) <= len(content) - _MARK.size:
-            marks.append(Mark._make(_MARK.unpack_from(content, at)))
+        if number == root and (found := Mark.on(content)) is not None:
+            marks.append(found)
     if pages and not marks:
         raise StoreCorrupt(f"{log} was written by another program or beside another file than {path}. {ADVICE}")
     if marks and (mark is None or mark.token not in {marks[0].before, *(each.token for each in marks)}):
@@ -138,8 +147,13 @@ def _check(path: Path, database: SqliteDatabase, file: apsw.VFSFile) -> None:
     size = file.xFileSize() // database.pragma("page_size")
     if pages and not pages.issuperset(range(size + 1, database.pragma("page_count") + 1)):
         raise StoreCorrupt(f"{path} is cut. {ADVICE}")
-    if mark is not None:
-        _check_note(path, mark, (marks or [mark])[-1])
+    newest = None if root is None else Mark.of(database.value(_VALUE))
+    if mark is None or newest is None:
+        return
+    # What a power cut tears is the last commit alone, which nobody was told of.
+    if any(each.number > newest.number + 1 for each in marks):
+        raise StoreCorrupt(f"{log} is damaged. {ADVICE}")
+    _check_note(path, mark, newest)
 
 
 def _check_note(path: Path, mark: Mark, newest: Mark) -> None:
@@ -164,13 +178,11 @@ def _open_raw(path: Path) -> apsw.VFSFile:
     return apsw.VFSFile("", str(path.absolute()), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE, 0])
 
 
-def _place_of(file: apsw.VFSFile, database: SqliteDatabase) -> int | None:
-    """Return where in the file itself the mark is, whatever the log says."""
+def _page_of_mark(file: apsw.VFSFile, database: SqliteDatabase) -> tuple[int, bytes]:
+    """Return where in the file itself the page of the mark begins, and what it holds, whatever the log says."""
     page, size = database.value(_ROOT), database.pragma("page_size")
-    if page is None or page * size > file.xFileSize():
-        return None
-    at = file.xRead(size, (page - 1) * size).rfind(_BEGINNING)
-    return (page - 1) * size + at if 0 <= at <= size - _MARK.size else None
+    start = ((page or 1) - 1) * size
+    return start, file.xRead(size, start) if page is not None and start + size <= file.xFileSize() else b""
 
 
 def _note_of(path: Path) -> Path:
