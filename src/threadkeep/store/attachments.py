@@ -10,21 +10,11 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from threadkeep import errors
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import IdSource, check_id, new_id
 from threadkeep.conversation.parts import Attachment, attachment_kind, check_file_name
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import (
-    EmptyFile,
-    FileInUse,
-    FileNotFound,
-    FileTooLarge,
-    InvalidId,
-    StorageFull,
-    StoreCorrupt,
-    UploadMismatch,
-    UploadNotFound,
-)
 from threadkeep.store.file_tables import Chunks, FileCaps, FileTables, FileUsage, StoredFile, Upload
 from threadkeep.store.media_type import media_type
 
@@ -66,10 +56,10 @@ class Attachments:
 
     async def stored(self, scope: Scope, file: str) -> StoredFile:
         """Return the row of a file; `FileNotFound` if there is none, or it is somebody else's."""
-        with suppress(InvalidId):
+        with suppress(errors.InvalidId):
             if (found := await self._tables.find(scope, check_id(file))) is not None:
                 return found
-        raise FileNotFound
+        raise errors.FileNotFound
 
     async def find(self, scope: Scope, file: str) -> Attachment:
         """Return a file as a part of a message that is about to be sent."""
@@ -88,7 +78,7 @@ class Attachments:
             if data is None or len(data) != min(found.chunk, found.size - number * found.chunk):
                 # It may have been removed while it was read.
                 await self.stored(scope, file)
-                raise StoreCorrupt(f"A part of the file {file} is missing.")
+                raise errors.StoreCorrupt(f"A part of the file {file} is missing.")
             piece = data[skipped : skipped + end - start]
             start += len(piece)
             yield piece
@@ -139,23 +129,23 @@ class Attachments:
 
     async def upload(self, scope: Scope, id: str) -> Upload:
         """Return the state of an upload; `UploadNotFound` if it is complete, somebody else's or missing."""
-        with suppress(InvalidId):
+        with suppress(errors.InvalidId):
             if (found := await self._tables.upload(scope, check_id(id))) is not None:
                 return found
-        raise UploadNotFound
+        raise errors.UploadNotFound
 
     async def append(self, scope: Scope, id: str, offset: int, pieces: AsyncIterable[bytes]) -> Upload:
         """Add what comes to an upload that has `offset` bytes, else `UploadMismatch`; what has come stays, also if the
         rest never does."""
         upload = await self.upload(scope, id)
         if upload.size != offset:
-            raise UploadMismatch(f"The upload goes on at byte {upload.size}.")
+            raise errors.UploadMismatch(f"The upload goes on at byte {upload.size}.")
         number, kept = divmod(offset, upload.chunk)
         buffer = bytearray(await self._chunks.get(scope.tenant, id, number) or b"")[:kept] if kept else bytearray()
         try:
             async for piece in pieces:
                 if 0 < self.limits.file < number * upload.chunk + len(buffer) + len(piece):
-                    raise FileTooLarge(f"A file has at most {self.limits.file} bytes.")
+                    raise errors.FileTooLarge(f"A file has at most {self.limits.file} bytes.")
                 buffer += piece
                 while len(buffer) >= upload.chunk:
                     upload = await self._put(scope, upload, number, bytes(buffer[: upload.chunk]))
@@ -172,7 +162,7 @@ class Attachments:
         await self._chunks.put(scope.tenant, upload.id, number, data)
         size = number * upload.chunk + len(data)
         if not await self._tables.grow(scope, upload.id, upload.size, size, self._clock(), self._caps):
-            raise UploadMismatch("The upload was continued by another request.")
+            raise errors.UploadMismatch("The upload was continued by another request.")
         return upload._replace(size=size)
 
     async def complete(self, scope: Scope, id: str) -> tuple[StoredFile, bool]:
@@ -183,13 +173,13 @@ class Attachments:
             if len(data) != min(upload.chunk, upload.size - start):
                 # A request that had been given up for lost wrote over what came after it.
                 await self.give_up(scope, id)
-                raise UploadMismatch("Two requests wrote at once; begin again.")
+                raise errors.UploadMismatch("Two requests wrote at once; begin again.")
             digest.update(data)
         return await self._finish(scope, upload, digest.hexdigest())
 
     async def _finish(self, scope: Scope, upload: Upload, sha256: str) -> tuple[StoredFile, bool]:
         if not upload.size:
-            raise EmptyFile
+            raise errors.EmptyFile
         id = file_id(scope, sha256, upload.name)
         head = await self._chunks.get(scope.tenant, upload.id, 0) or b""
         now, kind = self._clock(), media_type(head, upload.name)
@@ -197,7 +187,7 @@ class Attachments:
         file = StoredFile(scope.user, id, upload.name, kind, size, sha256, upload.id, chunk, now, now)
         found = await self._tables.finish(scope, file, FileCaps(self.limits.user, self.limits.tenant))
         if found is None:
-            raise UploadNotFound
+            raise errors.UploadNotFound
         if found[0].blob != upload.id:
             await self._sweep(scope.tenant)
         return found
@@ -206,10 +196,10 @@ class Attachments:
         """Refuse what is more than a file may have, or a user or a tenant with one file too many on its way: only its
         bytes will tell whether that is a new one or another try of one that is there."""
         if 0 < self.limits.file < size:
-            raise FileTooLarge(f"A file has at most {self.limits.file} bytes.")
+            raise errors.FileTooLarge(f"A file has at most {self.limits.file} bytes.")
         for cap, user in zip(self._caps, (scope.user, None), strict=True):
             if cap and (await self._tables.usage(scope.tenant, user)).bytes + size > cap:
-                raise StorageFull
+                raise errors.StorageFull
 
     @property
     def _caps(self) -> FileCaps:
@@ -231,7 +221,7 @@ class Attachments:
         await self.stored(scope, file)
         if not await self._tables.drop(scope.tenant, [file], self._clock() + TOUCHED_FOR):
             await self.stored(scope, file)  # unless somebody else was faster
-            raise FileInUse
+            raise errors.FileInUse
         await self._sweep(scope.tenant)
 
     async def erase(self, scope: Scope) -> int:

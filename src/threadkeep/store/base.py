@@ -22,6 +22,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.conversation.turn import Lease, Turn
+from threadkeep.store import values
 from threadkeep.store.audit import AuditLog
 from threadkeep.store.caps import Caps
 from threadkeep.store.changes import Telling
@@ -30,25 +31,6 @@ from threadkeep.store.keyring import KeyRing
 from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.snapshot import NO_ENTRIES, Page, Snapshot
 from threadkeep.store.unreached import Unreached
-from threadkeep.store.values import (
-    EVERY,
-    Adopt,
-    Append,
-    Appended,
-    Begin,
-    Begun,
-    ConversationPage,
-    Created,
-    HitPage,
-    Import,
-    ListFilter,
-    LogPage,
-    Order,
-    Outage,
-    Related,
-    SpoolState,
-    Statistics,
-)
 
 ROOT = 0
 MAX_LIMIT = 1000
@@ -73,7 +55,9 @@ class Operations(ABC):
         """Return whose a conversation of a tenant is; `ConversationNotFound` if there is none."""
 
     @abstractmethod
-    async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
+    async def statistics(
+        self, tenant: str, *, user: str | None = None, conversation: str | None = None
+    ) -> values.Statistics:
         """Return how much a tenant, or one user or one conversation of it, has stored."""
 
     async def release(self) -> None:
@@ -81,17 +65,17 @@ class Operations(ABC):
         return
 
 
-_NOT_SPOOLED = SpoolState()
+_NOT_SPOOLED = values.SpoolState()
 
 
 class Outages:
     """What a store does in an outage of its database. This is one whose database cannot be away alone."""
 
-    def outage(self) -> Outage | None:
+    def outage(self) -> values.Outage | None:
         """Return the present outage of the database; None if there is none."""
         return None
 
-    def spool_state(self, scope: Scope, conversation: str) -> SpoolState:
+    def spool_state(self, scope: Scope, conversation: str) -> values.SpoolState:
         """Return whether a conversation is kept on this instance's disk, because of an outage of the database."""
         return _NOT_SPOOLED
 
@@ -146,7 +130,7 @@ class Store(Telling, ABC):
         key: IdempotencyKey | None = None,
         at: datetime | None = None,
         within_caps: bool = True,
-    ) -> Created:
+    ) -> values.Created:
         """Create a conversation, now or as of another time; `AlreadyExists` if the tenant has one with this id (of any
         user).
 
@@ -160,8 +144,8 @@ class Store(Telling, ABC):
 
     @abstractmethod
     async def list(
-        self, whose: Scope | str, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
-    ) -> ConversationPage:
+        self, whose: Scope | str, where: values.ListFilter = values.EVERY, *, limit: int = 20, after: str | None = None
+    ) -> values.ConversationPage:
         """Return the conversations of a user, or of all users of the tenant with this name, that a filter lets through,
         the one with the newest entry first, from the cursor `after` on, which is good for this list only. A filter
         looks at `paging.LOOKED_AT` of them for one page, and the next page goes on there."""
@@ -217,7 +201,7 @@ class Store(Telling, ABC):
     # The log and its tree
 
     @abstractmethod
-    async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
+    async def append(self, scope: Scope, conversation: str, append: values.Append) -> values.Appended:
         """Append entries in one step.
 
         `StaleHead` and `StaleVersion` if an expectation fails, `InvalidParent` if the parent is no entry of a branch,
@@ -259,7 +243,7 @@ class Store(Telling, ABC):
         `head` is no entry of a branch. It takes the same time however many messages there are."""
 
     @abstractmethod
-    async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
+    async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> values.LogPage:
         """Return what the log holds after the cursor, entries of all branches and remarks, in order, and the text being
         written beyond the cursor's, all as of one moment. `InvalidCursor` if it lies beyond the end of the log."""
 
@@ -272,7 +256,7 @@ class Store(Telling, ABC):
         """Return the newest summary that remarks on an entry of the branch that ends in `head`, if there is one."""
 
     @abstractmethod
-    async def import_entries(self, scope: Scope, imported: Import) -> int:
+    async def import_entries(self, scope: Scope, imported: values.Import) -> int:
         """Take in entries of another store, with their numbers, parents, turns and times; return how many are new.
 
         The conversation is created if it is not there (`ConversationNotFound` if the first entries are missing). What
@@ -283,7 +267,7 @@ class Store(Telling, ABC):
         """
 
     @abstractmethod
-    async def adopt(self, scope: Scope, conversation: str, adopt: Adopt) -> Appended:
+    async def adopt(self, scope: Scope, conversation: str, adopt: values.Adopt) -> values.Appended:
         """Append entries that were acknowledged elsewhere, whatever runs here meanwhile; their numbers are those that
         follow the end of the log, `ImportConflict` if it has gone on. A repeated key returns the entries of the first
         time, whatever their numbers are now.
@@ -297,7 +281,7 @@ class Store(Telling, ABC):
     # Turns
 
     @abstractmethod
-    async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
+    async def begin(self, scope: Scope, conversation: str, begin: values.Begin) -> values.Begun:
         """Begin a turn: its message and an entry that it runs, with a lease, in one step.
 
         While another turn is open the turn is queued instead (its message is kept in the entry that says so) or, by
@@ -306,7 +290,7 @@ class Store(Telling, ABC):
         """
 
     @abstractmethod
-    async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
+    async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> values.Begun | None:
         """Start the oldest queued turn if no turn is running or waiting: its message is appended now. Else None."""
 
     @abstractmethod
@@ -354,10 +338,10 @@ class Store(Telling, ABC):
         text: str,
         *,
         conversation: str | None = None,
-        order: Order = "rank",
+        order: values.Order = "rank",
         limit: int = 20,
         after: str | None = None,
-    ) -> HitPage:
+    ) -> values.HitPage:
         """Return the user's messages that hold every word of `text` (the last may be a beginning; words in quotes stand
         together; see `text.query` for exclusions and filters) and the titles that do, best or newest first, from the
         cursor `after` on. Filters alone find conversations. Within a conversation only messages are looked for.
@@ -370,7 +354,7 @@ class Store(Telling, ABC):
     @abstractmethod
     async def related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, head: int, limit: int = 20
-    ) -> tuple[Related, ...]:
+    ) -> tuple[values.Related, ...]:
         """Return messages of the branch that ends in `head` that have to do with some words, best first: those that
         hold the rarest and most of them, and their neighbours. A word is a list of its forms; one of them is enough.
         For each word the newest `text.search.RELATED` messages that hold it are considered, so that it costs the same

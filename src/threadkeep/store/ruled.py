@@ -23,7 +23,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.errors import AlreadyExists, ConversationNotFound, ImportConflict, InvalidParent, LeaseLost, StoreBusy
-from threadkeep.store import import_rules
+from threadkeep.store import import_rules, values
 from threadkeep.store.audit import AuditRow, act_now
 from threadkeep.store.base import ROOT, WALKED, Operations, Store
 from threadkeep.store.caps import Caps
@@ -33,20 +33,6 @@ from threadkeep.store.paging import Listing, ListQuery, Search, activity_after, 
 from threadkeep.store.record import End
 from threadkeep.store.rules import Decision, EndMovedError, Rules, Verb, key_use, replayed
 from threadkeep.store.unreached import Unreached
-from threadkeep.store.values import (
-    EVERY,
-    Adopt,
-    Append,
-    Appended,
-    Begin,
-    Begun,
-    ConversationPage,
-    HitPage,
-    Import,
-    ListFilter,
-    Order,
-    Related,
-)
 from threadkeep.text.query import Query
 from threadkeep.text.words import query_forms
 
@@ -106,7 +92,7 @@ class RuledStore(Store, Operations):
         await self._write(scope, conversation, verb)
         return await self.get(scope, conversation)
 
-    async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
+    async def append(self, scope: Scope, conversation: str, append: values.Append) -> values.Appended:
         act = None if append.act is None else self.audit.row(scope.tenant, append.act)
         verb = Verb(
             lambda end: self._rules.append(end, append),
@@ -122,7 +108,7 @@ class RuledStore(Store, Operations):
         act = act_now(self._clock, f"conversation.{verb}", f"conversation:{check_id(conversation)}", **details)
         return self.audit.row(scope.tenant, act)
 
-    async def import_entries(self, scope: Scope, imported: Import) -> int:
+    async def import_entries(self, scope: Scope, imported: values.Import) -> int:
         rows = check_import(imported, self._rules.max_bytes)
         name = check_id(imported.new.id)
         for _ in range(IMPORT_ATTEMPTS):
@@ -139,7 +125,7 @@ class RuledStore(Store, Operations):
                 return await self._write(scope, name, Verb(decide, brought=True, act=act))
         raise StoreBusy
 
-    async def adopt(self, scope: Scope, conversation: str, adopt: Adopt) -> Appended:
+    async def adopt(self, scope: Scope, conversation: str, adopt: values.Adopt) -> values.Appended:
         rows = check_adopt(adopt, self._rules.max_bytes)
         besides = await self._besides(scope, conversation, adopt.entries[0].seq - 1, adopt.entries)
         verb = Verb(lambda end: import_rules.adopt(self._rules, adopt, rows, besides, end), adopt.key)
@@ -155,7 +141,7 @@ class RuledStore(Store, Operations):
 
         return await self._write(scope, conversation, Verb(find, key))
 
-    async def _import_end(self, scope: Scope, imported: Import) -> int:
+    async def _import_end(self, scope: Scope, imported: values.Import) -> int:
         """Return how many entries there are of a conversation, which is created if none of it is there."""
         try:
             last = (await self.get(scope, imported.new.id or "")).entries
@@ -208,12 +194,12 @@ class RuledStore(Store, Operations):
             seq = page[-1].seq
         return 0
 
-    async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
+    async def begin(self, scope: Scope, conversation: str, begin: values.Begin) -> values.Begun:
         most = self.caps.queued_turns
         verb = Verb(lambda end: self._rules.begin(end, begin, most), begin.key, begin.parent, brought=True)
         return await self._write(scope, conversation, verb)
 
-    async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
+    async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> values.Begun | None:
         return await self._write(scope, conversation, Verb(lambda end: self._rules.start(end, owner, lease_for)))
 
     async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
@@ -240,18 +226,18 @@ class RuledStore(Store, Operations):
         """Return the conversations that a list asks for."""
 
     @abstractmethod
-    async def _search(self, asked: Search) -> HitPage:
+    async def _search(self, asked: Search) -> values.HitPage:
         """Return what `hit_page` makes of the entries and the conversations that match."""
 
     @abstractmethod
     async def _related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], path: Sequence[Run], limit: int
-    ) -> Iterable[Related]:
+    ) -> Iterable[values.Related]:
         """Return the entries, the best first, that `text.search.relate` names given those that hold forms of words."""
 
     async def list(
-        self, whose: Scope | str, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
-    ) -> ConversationPage:
+        self, whose: Scope | str, where: values.ListFilter = values.EVERY, *, limit: int = 20, after: str | None = None
+    ) -> values.ConversationPage:
         place = activity_after(whose if isinstance(whose, Scope) else check_id(whose), after)
         asked = ListQuery(whose, where, where.title_terms(), place, check_limit(limit) + 1)
         return list_page(asked, await self._list(asked))
@@ -262,10 +248,10 @@ class RuledStore(Store, Operations):
         text: str,
         *,
         conversation: str | None = None,
-        order: Order = "rank",
+        order: values.Order = "rank",
         limit: int = 20,
         after: str | None = None,
-    ) -> HitPage:
+    ) -> values.HitPage:
         if conversation is not None:
             check_id(conversation)
         query, place = Query(text), search_after(scope, text, order, after)
@@ -273,7 +259,7 @@ class RuledStore(Store, Operations):
 
     async def related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, head: int, limit: int = 20
-    ) -> tuple[Related, ...]:
+    ) -> tuple[values.Related, ...]:
         check_limit(limit)
         tree = await self._tree(scope, check_id(conversation))
         path = tree.path(min(head, tree.newest))

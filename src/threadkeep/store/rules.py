@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from threadkeep import errors
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.draft_text import stream_of
 from threadkeep.conversation.entry import Body, Entry, HeadChoice, Update
@@ -18,19 +19,6 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
-from threadkeep.errors import (
-    ContentTooLarge,
-    ConversationBusy,
-    DraftMismatch,
-    EntryNotFound,
-    InvalidParent,
-    KeyReused,
-    LeaseLost,
-    QueueFull,
-    StaleHead,
-    StaleVersion,
-    TurnNotFound,
-)
 from threadkeep.store.audit import AuditRow
 from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_append, check_begin, check_chunk, check_update, encode_within
@@ -101,7 +89,7 @@ class Rules:
     def choose_head(self, end: End, head: int, expected_version: int | None) -> Decision[None]:
         _check_version(end, expected_version)
         if head != ROOT and not end.is_on_branch(head):
-            raise EntryNotFound
+            raise errors.EntryNotFound
         return self.decision(_nothing, [HeadChoice()], head=head, parent=head)
 
     def decision(
@@ -156,10 +144,10 @@ class Rules:
             turn = self._running(end.tip.last + 1, begin.owner, begin.lease_for)
             return self._run(end, turn, parent, begin.message, key)
         if begin.when_busy == "reject":
-            raise ConversationBusy
+            raise errors.ConversationBusy
         waiting = sum(turn.state is TurnState.QUEUED for turn in end.open_turns.values())
         if 0 < most_queued <= waiting:
-            raise QueueFull(f"{waiting} messages wait in this conversation already; wait for their answers.")
+            raise errors.QueueFull(f"{waiting} messages wait in this conversation already; wait for their answers.")
         return self._queue(end, parent, begin, key)
 
     def _queue(self, end: End, parent: int, begin: Begin, key: KeyUse | None) -> Decision[Begun]:
@@ -205,7 +193,7 @@ class Rules:
     def take(self, end: End, seen: Turn, owner: str, lease_for: timedelta) -> Decision[Lease]:
         turn = end.open_turns.get(seen.number)
         if turn is None or turn.state is TurnState.QUEUED or (turn.fence, turn.state) != (seen.fence, seen.state):
-            raise LeaseLost
+            raise errors.LeaseLost
         taken = self._running(turn.number, owner, lease_for).model_copy(update={"fence": turn.fence + 1})
         lease = _lease(end, taken)
         change = TurnChange(state=TurnState.RUNNING, detail="taken up")
@@ -215,7 +203,7 @@ class Rules:
         """Take a queued turn back before it begins."""
         turn, change = end.open_turns.get(number), TurnChange(state=TurnState.CANCELLED)
         if turn is None or turn.state is not TurnState.QUEUED:
-            raise TurnNotFound
+            raise errors.TurnNotFound
         return self.decision(_nothing, [change], turn=number, open_turn=_settled(turn, change))
 
     def extend(self, end: End, lease: Lease, lease_for: timedelta) -> Decision[None]:
@@ -227,9 +215,9 @@ class Rules:
         _check_lease(end, lease)
         begun = end.draft
         if offset != (begun.characters if begun else 0) or (begun and begun.message != message):
-            raise DraftMismatch
+            raise errors.DraftMismatch
         if (begun.bytes if begun else 0) + len(text.encode()) > self.max_bytes:
-            raise ContentTooLarge(f"An entry may hold at most {self.max_bytes} bytes.")
+            raise errors.ContentTooLarge(f"An entry may hold at most {self.max_bytes} bytes.")
         return self.decision(_nothing, chunk=Chunk.trusted(turn=lease.turn, message=message, text=text))
 
 
@@ -260,7 +248,7 @@ def replayed(end: End, key: KeyUse | None) -> tuple[int, int] | None:
 def entries_of(found: Replay, key: KeyUse) -> tuple[int, int]:
     """Return the first and the last entry that a key made; it must have come with the same body then."""
     if found.digest != key.digest:
-        raise KeyReused
+        raise errors.KeyReused
     return found.first, found.last
 
 
@@ -289,7 +277,7 @@ def holds_message(bodies: Sequence[Body], message: str) -> bool:
 def check_entries(tip: Tip, expected: int | None) -> None:
     """Refuse a change that was decided on an older state of the log."""
     if expected is not None and expected != tip.last:
-        raise ConversationBusy("The conversation has gone on meanwhile.")
+        raise errors.ConversationBusy("The conversation has gone on meanwhile.")
 
 
 def _renewal(end: End) -> tuple[Update, ...]:
@@ -299,18 +287,18 @@ def _renewal(end: End) -> tuple[Update, ...]:
 
 def _check_version(end: End, expected: int | None) -> None:
     if expected is not None and expected != end.version:
-        raise StaleVersion(end.version)
+        raise errors.StaleVersion(end.version)
 
 
 def _parent(end: End, parent: int | None, expected_head: int | None) -> int:
     """Return the entry to continue, after checking what the caller expects."""
     head = end.tip.head
     if expected_head is not None and expected_head != head:
-        raise StaleHead(head or None)
+        raise errors.StaleHead(head or None)
     if parent is None:
         return head
     if parent != ROOT and not end.is_on_branch(parent):
-        raise InvalidParent
+        raise errors.InvalidParent
     return parent
 
 
@@ -323,7 +311,7 @@ def _check_lease(end: End, lease: Lease) -> OpenTurn:
         or (turn.fence, turn.owner) != (lease.fence, lease.owner)
         or (end.id, end.scope) != (lease.conversation, lease.scope)
     ):
-        raise LeaseLost
+        raise errors.LeaseLost
     return turn
 
 
@@ -334,9 +322,9 @@ def _check_draft(end: End, bodies: Sequence[Body], settling: bool) -> None:
         return
     finished = [body for body in bodies if isinstance(body, Message) and body.id == begun.message]
     if settling and not finished:
-        raise DraftMismatch("A message is still being written.")
+        raise errors.DraftMismatch("A message is still being written.")
     if finished and len(stream_of(finished[0])) < begun.characters:
-        raise DraftMismatch
+        raise errors.DraftMismatch
 
 
 def _settled(turn: OpenTurn | None, change: TurnChange | None) -> OpenTurn | None:

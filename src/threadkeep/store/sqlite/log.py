@@ -17,19 +17,8 @@ from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Jump, Run, Tree
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.errors import EntryNotFound, StoreCorrupt
+from threadkeep.store import codec
 from threadkeep.store.base import ROOT, WALKED
-from threadkeep.store.codec import (
-    FEEDBACK,
-    STATE,
-    SUMMARY,
-    Packer,
-    Row,
-    decode,
-    decode_facts,
-    decode_id,
-    decode_text,
-    moment,
-)
 from threadkeep.store.paging import check_position
 from threadkeep.store.record import DraftEnd, OpenTurn, Tip
 from threadkeep.store.snapshot import REMARKS, Page, Snapshot, page_of
@@ -41,9 +30,9 @@ _HERE = "WHERE tenant = ? AND conversation = ?"
 _COLUMNS = f"SELECT {ENTRY}, crc FROM entry"
 _ENTRY = f"{_COLUMNS} {_HERE}"
 _JUMP = f'SELECT first, parent, "left", beside, crc FROM jump {_HERE}'
-_INDEXED = f"kind IN ({STATE}, {SUMMARY}, {FEEDBACK})"
+_INDEXED = f"kind IN ({codec.STATE}, {codec.SUMMARY}, {codec.FEEDBACK})"
 """The condition of the index of kinds, which is used only where it is named."""
-_KINDS: dict[type, int] = {StateChange: STATE, Summary: SUMMARY}
+_KINDS: dict[type, int] = {StateChange: codec.STATE, Summary: codec.SUMMARY}
 LISTED = f"SELECT {CONVERSATION}, crc, entries, updated_at, NULL, NULL FROM conversation c"
 _WHOLE = f"SELECT {CONVERSATION}, crc, entries, updated_at, large, large_crc FROM conversation c"
 
@@ -63,7 +52,7 @@ class ConversationKey(NamedTuple):
 class SqliteLog:
     """The log of one conversation as of one snapshot."""
 
-    def __init__(self, database: SqliteDatabase, packer: Packer, scope: Scope, key: ConversationKey) -> None:
+    def __init__(self, database: SqliteDatabase, packer: codec.Packer, scope: Scope, key: ConversationKey) -> None:
         self.db = database
         self.key = key
         self.id = key.id
@@ -81,7 +70,7 @@ class SqliteLog:
             return Tip()
         self.check(last)
         seq, kind, head, newest = last[0], last[2], last[7], last[8]
-        return Tip(seq, seq, seq) if kind <= STATE else Tip(seq, head, newest)
+        return Tip(seq, seq, seq) if kind <= codec.STATE else Tip(seq, head, newest)
 
     @property
     def status(self) -> Status:
@@ -107,8 +96,8 @@ class SqliteLog:
             version=version,
             head=tip.head or None,
             entries=tip.last,
-            created_at=moment(created),
-            updated_at=moment(updated),
+            created_at=codec.moment(created),
+            updated_at=codec.moment(updated),
         )
 
     # Entries
@@ -131,7 +120,7 @@ class SqliteLog:
 
     def on_branch(self, first: int, last: int, limit: int, order: Literal["ASC", "DESC"]) -> list[Entry]:
         return self._entries(
-            f"AND seq BETWEEN ? AND ? AND kind <= {STATE} ORDER BY seq {order} LIMIT ?", first, last, limit
+            f"AND seq BETWEEN ? AND ? AND kind <= {codec.STATE} ORDER BY seq {order} LIMIT ?", first, last, limit
         )
 
     def of_kind(self, kind: type[StateChange | Summary], first: int, last: int) -> Iterator[Entry]:
@@ -142,7 +131,7 @@ class SqliteLog:
         if not 0 < seq <= MAX_SEQ:
             return False
         kind = self.db.value(f"SELECT kind FROM entry {_HERE} AND seq = ?", (*self._keys, seq))
-        return kind is not None and kind <= STATE
+        return kind is not None and kind <= codec.STATE
 
     def messages_up_to(self, seq: int) -> int:
         return self.db.value(f"SELECT messages FROM entry {_HERE} AND seq = ?", (*self._keys, seq)) or 0
@@ -162,11 +151,11 @@ class SqliteLog:
             if entry_checksum(*place, id, tokens, head, newest, content, parts) != crc:
                 raise self._damaged(row)
             if created_at != stored_at:
-                stored_at, at = created_at, moment(created_at)
-            if parts is None and kind < STATE:
-                body: Body = decode_text(kind, id, tokens, unpack(content))
+                stored_at, at = created_at, codec.moment(created_at)
+            if parts is None and kind < codec.STATE:
+                body: Body = codec.decode_text(kind, id, tokens, unpack(content))
             else:
-                body = decode(Row(kind, id, tokens, unpack(content), unpack(parts)))
+                body = codec.decode(codec.Row(kind, id, tokens, unpack(content), unpack(parts)))
             fields = {
                 "conversation": conversation,
                 "seq": seq,
@@ -209,7 +198,8 @@ class SqliteLog:
     def follower(self, parent: int) -> int:
         """Return the entry that continued `parent` in its own run, or 0."""
         found = self.db.value(
-            f"SELECT seq FROM entry {_HERE} AND seq > ? AND kind <= {STATE} ORDER BY seq LIMIT 1", (*self._keys, parent)
+            f"SELECT seq FROM entry {_HERE} AND seq > ? AND kind <= {codec.STATE} ORDER BY seq LIMIT 1",
+            (*self._keys, parent),
         )
         jumped = found and self.db.value(f"SELECT 1 FROM jump {_HERE} AND first = ?", (*self._keys, found))
         return 0 if found is None or jumped else int(found)
@@ -247,7 +237,7 @@ class SqliteLog:
         if any(crc != checksum(*self._keys, *columns) for *columns, crc in chunks):
             raise StoreCorrupt(f"What is being written in conversation {self.id} is damaged.")
         text = "".join(row[3] for row in chunks)[start - chunks[0][0] if chunks else 0 :]
-        return Draft(message=found[0], turn=found[1], started_at=moment(found[2]), offset=start, text=text)
+        return Draft(message=found[0], turn=found[1], started_at=codec.moment(found[2]), offset=start, text=text)
 
     # Pages, branches and states
 
@@ -336,7 +326,7 @@ class SqliteLog:
 
     def _feedback(self, first: int, last: int) -> tuple[Entry, ...]:
         """Return what was said about the entries with these numbers."""
-        condition = f"AND kind = {FEEDBACK} AND {_INDEXED} AND parent BETWEEN ? AND ? ORDER BY seq"
+        condition = f"AND kind = {codec.FEEDBACK} AND {_INDEXED} AND parent BETWEEN ? AND ? ORDER BY seq"
         return tuple(self._entries(condition, first, last))
 
     def _page(self, page: Page, end: int) -> tuple[Entry, ...]:
@@ -376,17 +366,17 @@ class SqliteLog:
 
 def _facts(listed: str, large: str | None) -> dict[str, Any]:
     try:
-        return decode_facts(json.loads(listed), json.loads(large or "{}"))
+        return codec.decode_facts(json.loads(listed), json.loads(large or "{}"))
     except ValueError as error:
         raise StoreCorrupt("What is known of a conversation is damaged.") from error
 
 
 def open_turn(row: Sequence[Any]) -> OpenTurn:
     number, state, owner, until, fence = row
-    until = None if until is None else moment(until)
+    until = None if until is None else codec.moment(until)
     return OpenTurn(number=number, state=TurnState(state), owner=owner, until=until, fence=fence)
 
 
 def listed_key(row: Sequence[Any]) -> ConversationKey:
     """Return the keys in a row of `LISTED`."""
-    return ConversationKey(row[1], row[0], decode_id(row[3]), row[4], row[8])
+    return ConversationKey(row[1], row[0], codec.decode_id(row[3]), row[4], row[8])

@@ -11,18 +11,8 @@ from typing import Any
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
+from threadkeep.store import codec
 from threadkeep.store.base import MAX_LIMIT
-from threadkeep.store.codec import (
-    STATE,
-    Row,
-    decode_facts,
-    decode_id,
-    found_text,
-    kinds_of,
-    microseconds,
-    moment,
-    role_of,
-)
 from threadkeep.store.paging import Candidate, Matches, Search, subject_of
 from threadkeep.store.sqlite.checksums import ENTRY
 from threadkeep.store.sqlite.index import LAST_WORD, filtered, late_words, title_condition
@@ -84,7 +74,7 @@ def _entries(reader: Reader, keys: Keys, query: Query, only: int | None, bound: 
     if query.excluded:
         excluded = " OR ".join(f'"{term}"' for term in sorted(query.excluded))
         match = f"({match}) NOT ({excluded})"
-    kinds = (0, STATE - 1) if query.role is None else kinds_of(query.role)
+    kinds = (0, codec.STATE - 1) if query.role is None else codec.kinds_of(query.role)
     conditions, bindings = _of_query(query)
     # The words alone are asked first, so that no more than so many are looked at; a join keeps their order.
     return reader.db.rows(
@@ -120,9 +110,9 @@ def _titles(reader: Reader, keys: Keys, query: Query) -> list[Subject]:
         f"{conditions} {titled} ORDER BY c.key DESC LIMIT {MAX_LIMIT}",
         (*keys, *lookup, *_times(query), *bindings, *named_by),
     )
-    found = ((id, decode_facts(json.loads(facts), {}), at) for id, facts, at in rows)
+    found = ((id, codec.decode_facts(json.loads(facts), {}), at) for id, facts, at in rows)
     return [
-        Subject(decode_id(id), facts["title"], facts["assistant"], facts["status"], moment(at))
+        Subject(codec.decode_id(id), facts["title"], facts["assistant"], facts["status"], codec.moment(at))
         for id, facts, at in found
     ]
 
@@ -134,8 +124,8 @@ def _of_query(query: Query) -> tuple[str, list[Any]]:
 
 def _times(query: Query) -> tuple[int, int]:
     """Return the first and the last microsecond that a query asks for."""
-    since = -(2**62) if query.since is None else microseconds(query.since)
-    return since, 2**62 if query.until is None else microseconds(query.until) - 1
+    since = -(2**62) if query.since is None else codec.microseconds(query.since)
+    return since, 2**62 if query.until is None else codec.microseconds(query.until) - 1
 
 
 def _candidates(reader: Reader, scope: Scope, tenant: int, rows: Sequence[tuple[Any, ...]]) -> Iterator[Candidate]:
@@ -144,13 +134,13 @@ def _candidates(reader: Reader, scope: Scope, tenant: int, rows: Sequence[tuple[
     unpack = reader.packer.unpack
     for key, name, *columns in rows:
         if key not in known:
-            log = reader.log_at(scope, ConversationKey(tenant, key, decode_id(name)))
+            log = reader.log_at(scope, ConversationKey(tenant, key, codec.decode_id(name)))
             known[key] = log, cache(partial(_subject, log)), cache(partial(_tree, log))
         log, subject, tree = known[key]
         log.check(columns)
         seq, _, kind, _, created_at, id, tokens, _, _, content, parts, _ = columns
-        text = found_text(Row(kind, id, tokens, unpack(content), unpack(parts)))
-        yield Candidate(seq, role_of(kind), moment(created_at), text, subject, tree)
+        text = codec.found_text(codec.Row(kind, id, tokens, unpack(content), unpack(parts)))
+        yield Candidate(seq, codec.role_of(kind), codec.moment(created_at), text, subject, tree)
 
 
 def _subject(log: SqliteLog) -> Subject:
