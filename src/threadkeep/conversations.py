@@ -28,7 +28,7 @@ from threadkeep.llm.choice import Choice
 from threadkeep.retention.rules import Retention
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
-from threadkeep.store.notify_channel import NotifyChannel
+from threadkeep.store.changes import NotifyChannel
 from threadkeep.store.paging import check_limit, list_first_ones_first
 from threadkeep.store.shares import find_share
 from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order

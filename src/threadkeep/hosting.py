@@ -9,7 +9,7 @@ from threadkeep.retention.rules import Retention
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import FileLimits
 from threadkeep.store.caps import Caps, Load
-from threadkeep.store.notify_channel import NotifyChannel
+from threadkeep.store.changes import NotifyChannel
 from threadkeep.store.spool.outage import SpoolLimits
 from threadkeep.tally import Tally
 from threadkeep.turn.admission import Admission

@@ -361,7 +361,7 @@ def back_up_file(url: str, target: Path, progress: Callable[[float], None]) -> i
     """Copy a store that is one file while it is in use; return how many conversations it holds, None for others."""
     if _scheme(url) != "sqlite":
         return None
-    from threadkeep.store.sqlite.backup import back_up
+    from threadkeep.store.sqlite.opening import back_up
 
     return back_up(_path(url), target, progress)
 

@@ -17,7 +17,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt, StoreDenied, StoreNotMigrated, StoreReadOnly, StoreTooNew, StoreUnavailable
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
-from threadkeep.store.damage import ENOUGH
+from threadkeep.store.unreached import ENOUGH
 from threadkeep.store.values import Append
 from threadkeep.testing.samples import MINUTE, asked, key, new, say, texts_of
 from threadkeep.testing.stores import everything, whole_log

@@ -16,7 +16,7 @@ from threadkeep.conversation.turn import Lease
 from threadkeep.errors import StoreUnavailable
 from threadkeep.jobs import purge_deleted
 from threadkeep.store.base import MAX_BYTES
-from threadkeep.store.notify_channel import NotifyChannel
+from threadkeep.store.changes import NotifyChannel
 from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.scripted_model import ScriptedModel

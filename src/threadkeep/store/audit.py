@@ -135,14 +135,6 @@ class Wanted:
         ]
         return [condition for condition in asked if condition[2] is not None]
 
-    def has(self, row: AuditRow) -> bool:
-        compare = {"<": str.__lt__, ">=": str.__ge__, "=": str.__eq__}
-        if self.actions and row.action not in self.actions:
-            return False
-        if self.after is not None and not (row.seq < self.after if self.newest_first else row.seq > self.after):
-            return False
-        return all(compare[sign](getattr(row, name), value) for name, sign, value in self.conditions() if name != "seq")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
@@ -223,14 +215,24 @@ class AuditLog(ABC):
 
     async def verify(self, tenant: str, kept: Head | None = None) -> Verified:
         """Follow the chain, from what was pruned last; `kept` is a head that was kept elsewhere."""
+        records, seen, breaks = 0, 0, list[str]()
         try:
-            chain = _Chain(tenant, await self._checkpoint(tenant), kept)
-            while rows := await self._rows(tenant, Wanted(after=chain.seen), PAGE):
+            checkpoint = await self._checkpoint(tenant)
+            details = checkpoint.act.details if checkpoint else {}
+            newest = Head(seq=details.get("through", 0), hash=details.get("hash", ""))
+            while rows := await self._rows(tenant, Wanted(after=seen), PAGE):
                 for row in rows:
-                    chain.follow(row)
+                    if (wrong := _break(tenant, newest, row)) is not None:
+                        breaks.append(wrong)
+                    if kept and row.seq == kept.seq and row.hash != kept.hash:
+                        breaks.append(f"record {row.seq}: it is not the one of the head that was kept")
+                    newest = Head(seq=row.seq, hash=row.hash)
+                records, seen = records + len(rows), newest.seq
         except (StoreCorrupt, ValidationError) as error:
             return Verified(records=0, head=START, breaks=(str(error),))
-        return chain.result()
+        if kept and kept.seq > newest.seq:
+            breaks.append(f"record {newest.seq + 1}: cut off; the head that was kept is {kept.seq}")
+        return Verified(records=records, head=newest, breaks=tuple(breaks))
 
     def alias(self, tenant: str, name: str) -> str:
         """Return the name of an actor or object in the log: for a person a pseudonym that only this store can make."""
@@ -301,31 +303,10 @@ def at_text(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-class _Chain:
-    """Follows rows, from the start or from the last pruned one, and collects what does not fit."""
-
-    def __init__(self, tenant: str, checkpoint: AuditRow | None, kept: Head | None) -> None:
-        details = checkpoint.act.details if checkpoint else {}
-        self._tenant = tenant
-        self._kept = kept
-        self._before = Head(seq=details.get("through", 0), hash=details.get("hash", ""))
-        self._breaks: list[str] = []
-        self._records = 0
-        self.seen = 0
-
-    def follow(self, row: AuditRow) -> None:
-        place, before = f"record {row.seq}", self._before
-        if row.seq != before.seq + 1:
-            self._breaks.append(f"{place}: it follows {before.seq}; the records between are missing or out of order")
-        elif row.hash != _hash(self._tenant, before.hash, row):
-            self._breaks.append(f"{place}: it, or the one before it, is not what was recorded")
-        if self._kept and row.seq == self._kept.seq and row.hash != self._kept.hash:
-            self._breaks.append(f"{place}: it is not the one of the head that was kept")
-        self._before = Head(seq=row.seq, hash=row.hash)
-        self._records += 1
-        self.seen = row.seq
-
-    def result(self) -> Verified:
-        if self._kept and self._kept.seq > self._before.seq:
-            self._breaks.append(f"record {self._before.seq + 1}: cut off; the head that was kept is {self._kept.seq}")
-        return Verified(records=self._records, head=self._before, breaks=tuple(self._breaks))
+def _break(tenant: str, before: Head, row: AuditRow) -> str | None:
+    """Return what is wrong with a row as the next one after another."""
+    if row.seq != before.seq + 1:
+        return f"record {row.seq}: it follows {before.seq}; the records between are missing or out of order"
+    if row.hash != _hash(tenant, before.hash, row):
+        return f"record {row.seq}: it, or the one before it, is not what was recorded"
+    return None

@@ -25,10 +25,9 @@ from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.store import values
 from threadkeep.store.audit import AuditLog
 from threadkeep.store.caps import Caps
-from threadkeep.store.changes import Telling
+from threadkeep.store.changes import NotifyChannel, Telling
 from threadkeep.store.file_tables import FileTables
 from threadkeep.store.keyring import KeyRing
-from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.snapshot import NO_ENTRIES, Page, Snapshot
 from threadkeep.store.unreached import Unreached
 

@@ -5,13 +5,12 @@ are told of everything that its log or draft gains; readers of the user's list o
 the states of their turns, but not what a running turn appends on its way.
 """
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import Lease, Turn
-from threadkeep.store.values import Append, Begun, Created, Import
 
 
 class Change(NamedTuple):
@@ -25,46 +24,23 @@ class Change(NamedTuple):
     text: tuple[str, int, str] | None = None
 
 
-def _of_conversation(_answer: object, scope: Scope, conversation: str, *_args: Any, **_options: Any) -> Change:
-    return Change(scope, conversation)
-
-
-def _of_create(answer: Created, scope: Scope, *_args: Any, **_options: Any) -> Change:
-    return Change(scope, answer.conversation.id)
-
-
-def _of_append(_answer: object, scope: Scope, conversation: str, append: Append) -> Change:
-    return Change(scope, conversation, in_list=append.lease is None or append.settle is not None)
-
-
-def _of_import(_answer: object, scope: Scope, imported: Import) -> Change | None:
-    return None if imported.new.id is None else Change(scope, imported.new.id)
-
-
-def _of_start(answer: Begun | None, scope: Scope, conversation: str, *_args: Any, **_options: Any) -> Change | None:
-    return None if answer is None else Change(scope, conversation)
-
-
-def _of_take(_answer: object, turn: Turn, *_args: Any, **_options: Any) -> Change:
-    return Change(turn.scope, turn.conversation)
-
-
-def _of_write(_answer: object, lease: Lease, message: str, offset: int, text: str) -> Change:
-    return Change(lease.scope, lease.conversation, in_list=False, text=(message, offset, text))
-
-
 _WRITES: dict[str, Callable[..., Change | None]] = {
     **dict.fromkeys(
         ("update", "delete", "restore", "choose_head", "adopt", "begin", "withdraw"),
-        _of_conversation,
+        lambda _, scope, conversation, *args, **options: Change(scope, conversation),
     ),
-    "create": _of_create,
-    "append": _of_append,
-    "import_entries": _of_import,
-    "start": _of_start,
-    "take": _of_take,
-    "write": _of_write,
+    "create": lambda made, scope, *args, **options: Change(scope, made.conversation.id),
+    "append": lambda _, scope, conversation, append: Change(
+        scope, conversation, in_list=append.lease is None or append.settle is not None
+    ),
+    "import_entries": lambda _, scope, imported: imported.new.id and Change(scope, imported.new.id),
+    "start": lambda begun, scope, conversation, *args, **options: begun and Change(scope, conversation),
+    "take": lambda _, turn, *args, **options: Change(turn.scope, turn.conversation),
+    "write": lambda _, lease, message, offset, text: Change(
+        lease.scope, lease.conversation, in_list=False, text=(message, offset, text)
+    ),
 }
+"""What each verb that writes has changed, given its answer and what it was asked."""
 _READS = ("snapshot", "newest", "after", "log")
 
 
@@ -93,7 +69,7 @@ def _telling(verb: Callable[..., Any], change_of: Callable[..., Change | None]) 
     @wraps(verb)
     async def write(self: Telling, *args: Any, **options: Any) -> Any:
         answer = await verb(self, *args, **options)
-        if (change := change_of(answer, *args, **options)) is not None:
+        if change := change_of(answer, *args, **options):
             self.tell(change)
         return answer
 
@@ -108,3 +84,31 @@ def _noting(verb: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     return read
+
+
+MOST_BYTES = 7000
+"""How long a word may be."""
+
+
+class NotifyChannel(ABC):
+    """A channel between the processes that use the same store, for short messages ("words"). They say that there is
+    something to read and never carry content: everybody with access to the store may listen. Words may get lost or
+    change their order. A channel is opened and closed any number of times, by one task."""
+
+    reaches_all = True
+    """Whether every process on the store has this channel."""
+
+    @abstractmethod
+    async def open(self, hear: Callable[[str], None]) -> None:
+        """Connect, and from now on call `hear` with every word that is sent by anybody, ourselves included.
+
+        Raises an error of `StoreError` if that is not possible.
+        """
+
+    @abstractmethod
+    async def send(self, words: Sequence[str]) -> None:
+        """Send words; an empty list only checks whether the channel works. Raises an error of `StoreError`."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Close the channel, if it is open."""

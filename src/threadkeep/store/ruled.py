@@ -28,11 +28,10 @@ from threadkeep.store.audit import AuditRow, act_now
 from threadkeep.store.base import ROOT, WALKED, Operations, Store
 from threadkeep.store.caps import Caps
 from threadkeep.store.checks import check_adopt, check_import
-from threadkeep.store.damage import Damage
 from threadkeep.store.paging import Listing, ListQuery, Search, activity_after, check_limit, list_page, search_after
 from threadkeep.store.record import End
 from threadkeep.store.rules import Decision, EndMovedError, Rules, Verb, key_use, replayed
-from threadkeep.store.unreached import Unreached
+from threadkeep.store.unreached import Damage, Unreached
 from threadkeep.text.query import Query
 from threadkeep.text.words import query_forms
 

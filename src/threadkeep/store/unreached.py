@@ -1,8 +1,9 @@
 """Background work for one tenant after the other. If tenants live on several machines of a database and one machine is
-away, only the work for its tenants stops; health and metrics report them."""
+away, only the work for its tenants stops; health and metrics report them, and a store that is damaged as a whole."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Set
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Set
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
@@ -99,3 +100,38 @@ class Unreached:
     def keep(self, job: str, tenants: Set[str]) -> None:
         """Forget where a job failed, but for these tenants: for all others it has nothing to do."""
         self._failures = {key: each for key, each in self._failures.items() if key[0] != job or key[1] in tenants}
+
+
+ENOUGH = 3
+"""How many conversations must be refused, and none written meanwhile."""
+
+
+class Damage:
+    """The conversations that were refused as damaged since the last successful write. One of them is its own problem; a
+    store that refuses everything is not ready. That is told for `TOLD_FOR`, because a store that is sent nothing could
+    never prove it wrong."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._refused: dict[str, datetime] = {}
+
+    @contextmanager
+    def noted(self, conversation: str | None) -> Iterator[None]:
+        """Note how a write ends; a conversation that is being created may have no id yet."""
+        try:
+            yield
+        except StoreCorrupt:
+            name = conversation or f"new {len(self._refused)}"
+            self._refused.pop(name, None)
+            self._refused[name] = self._clock()
+            self._refused = dict(list(self._refused.items())[-ENOUGH:])
+            raise
+        else:
+            if self._refused:
+                self._refused.clear()
+
+    def check(self) -> None:
+        """Raise `StoreCorrupt` if nothing can be written."""
+        oldest = self._clock() - TOLD_FOR
+        if sum(at > oldest for at in self._refused.values()) >= ENOUGH:
+            raise StoreCorrupt("Whatever is written is refused, because stored data is damaged.")

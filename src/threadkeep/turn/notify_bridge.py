@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from secrets import token_hex
 
-from threadkeep.store.notify_channel import MOST_BYTES, NotifyChannel
+from threadkeep.store.changes import MOST_BYTES, NotifyChannel
 from threadkeep.turn.local_bus import TOLD_EVERY, TOPIC_BYTES, LocalBus, Topic
 
 LEAST, GATHER = 0.002, 0.1

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from threadkeep.store.notify_channel import MOST_BYTES, NotifyChannel
+from threadkeep.store.changes import MOST_BYTES, NotifyChannel
 
 AT_ONCE = 100
 """How many words are heard in one round of the event loop."""

@@ -11,7 +11,7 @@ from tests.unit.turn.processes import until
 from threadkeep import background
 from threadkeep.background import supervised
 from threadkeep.errors import StoreUnavailable
-from threadkeep.store.notify_channel import MOST_BYTES, NotifyChannel
+from threadkeep.store.changes import MOST_BYTES, NotifyChannel
 from threadkeep.turn import notify_bridge
 from threadkeep.turn.local_bus import LOOK, LocalBus, Nudge, Topic, topic_of
 from threadkeep.turn.notify_bridge import MOST_DIGESTS, NotifyBridge

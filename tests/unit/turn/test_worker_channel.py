@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from threadkeep.store.notify_channel import MOST_BYTES
+from threadkeep.store.changes import MOST_BYTES
 from threadkeep.turn.worker_channel import Ear, WorkerChannel, make_ears
 
 

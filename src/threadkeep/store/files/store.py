@@ -21,9 +21,16 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreError, UnknownRole
 from threadkeep.store import filesystem
 from threadkeep.store.files import view_table
-from threadkeep.store.files.problems import FileProblem, FileProblems
 from threadkeep.store.files.taking_in import TakingIn
-from threadkeep.store.files.view_file import ViewFile, database_of, files_in, folder_of, in_thread
+from threadkeep.store.files.view_file import (
+    FileProblem,
+    FileProblems,
+    ViewFile,
+    database_of,
+    files_in,
+    folder_of,
+    in_thread,
+)
 from threadkeep.store.files.view_writer import ViewWriter
 from threadkeep.store.filesystem import NEVER, FileSignature, translating_os_errors
 from threadkeep.store.paging import Listing, ListQuery, Search

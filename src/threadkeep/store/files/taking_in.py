@@ -11,9 +11,8 @@ from threadkeep.errors import AlreadyExists, InvalidInput, StoreBusy, StoreCorru
 from threadkeep.store.caps import Caps
 from threadkeep.store.codec import Row
 from threadkeep.store.files import view_table
-from threadkeep.store.files.problems import FileProblems
 from threadkeep.store.files.view import Document, Taken, begun, digest, parse, read, taken
-from threadkeep.store.files.view_file import FoundFile, ViewFile, in_thread
+from threadkeep.store.files.view_file import FileProblems, FoundFile, ViewFile, in_thread
 from threadkeep.store.files.view_table import KnownView
 from threadkeep.store.record import Tip
 from threadkeep.store.sqlite.reader import Reader

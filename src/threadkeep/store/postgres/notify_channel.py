@@ -13,7 +13,7 @@ from typing import Any
 import asyncpg
 
 from threadkeep.errors import StoreUnavailable
-from threadkeep.store.notify_channel import NotifyChannel
+from threadkeep.store.changes import NotifyChannel
 from threadkeep.store.postgres.address import Address
 from threadkeep.store.postgres.faults import FAULTS, translate
 from threadkeep.store.postgres.pool import CALL_SECONDS

@@ -22,7 +22,7 @@ from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
 from threadkeep.store import values
 from threadkeep.store.base import Operations, Outages, Store
 from threadkeep.store.caps import Caps
-from threadkeep.store.notify_channel import NotifyChannel
+from threadkeep.store.changes import NotifyChannel
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import WAITS
 from threadkeep.store.spool.kept import WRITES, KeptConversations

@@ -1,5 +1,7 @@
-"""Opening the file of the SQLite store: nothing is written before file and log are known to be whole and one pair."""
+"""Opening the file of the SQLite store, and copying it while it is in use. Nothing is written before file and log are
+known to be whole and one pair."""
 
+from collections.abc import Callable
 from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
@@ -91,3 +93,29 @@ def _check(path: Path, connection: SqliteDatabase) -> None:
     if size_of(log_of(path)):
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     check_belonging(path, connection)
+
+
+PAGES = 1024
+
+
+def back_up(source: Path, target: Path, progress: Callable[[float], None]) -> int:
+    """Copy a file that others may write to meanwhile; return how many conversations the copy holds."""
+    with (
+        translating_sqlite_errors(),
+        closing(look_at(source)) as there,
+        closing(apsw.Connection(str(target))) as here,
+    ):
+        return _copy(there, here, progress)
+
+
+def _copy(there: apsw.Connection, here: apsw.Connection, progress: Callable[[float], None]) -> int:
+    there.set_busy_timeout(10_000)
+    with here.backup("main", there, "main") as backup:
+        while not backup.done:
+            backup.step(PAGES)
+            progress(1 - backup.remaining / max(backup.page_count, 1))
+    here.execute("PRAGMA journal_mode = DELETE")
+    found = [row[0] for row in here.execute("PRAGMA integrity_check(1)")]
+    if found != ["ok"]:
+        raise StoreCorrupt(f"The copy is damaged: {found[0]}.")
+    return int(here.execute("SELECT count(*) FROM conversation WHERE id IS NOT NULL").get)

@@ -39,8 +39,7 @@ from threadkeep.store.sqlite.log import SqliteLog
 from threadkeep.store.sqlite.maintenance import HealthCheck, Maintenance
 from threadkeep.store.sqlite.opening import open_file
 from threadkeep.store.sqlite.reader import Reader
-from threadkeep.store.sqlite.removal import Remover
-from threadkeep.store.sqlite.scrub import scrub
+from threadkeep.store.sqlite.removal import Remover, scrub
 from threadkeep.store.sqlite.writer import Transactions, Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import SqliteDatabase, connect, translating_sqlite_errors

@@ -1,12 +1,13 @@
 """The file of one conversation: replaced as a whole, never over another program's, put away and put back."""
 
+import logging
 import stat
 from pathlib import Path
 
 import pytest
 
 from threadkeep.errors import InvalidId
-from threadkeep.store.files.view_file import ViewFile, files_in, folder_of, remove_put_away
+from threadkeep.store.files.view_file import MOST_PROBLEMS, FileProblems, ViewFile, files_in, folder_of, remove_put_away
 from threadkeep.testing.clock import FakeClock
 
 NOW = FakeClock()()
@@ -63,3 +64,20 @@ def test_the_folder_of_a_tenant_looks_like_no_file_and_leads_nowhere_else(tmp_pa
     for name in ("..", ".threadkeep", "a/b", ""):
         with pytest.raises(InvalidId):
             folder_of(tmp_path, name)
+
+
+def test_a_problem_that_stays_the_same_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    problems = FileProblems(FakeClock())
+    with caplog.at_level(logging.WARNING):
+        for detail in ("no JSON", "no JSON", "half a file"):
+            problems.report(Path("a.json"), detail)
+    assert [record.getMessage() for record in caplog.records] == ["a.json: no JSON", "a.json: half a file"]
+    assert [problem.detail for problem in problems.all()] == ["half a file"]
+
+
+def test_the_oldest_problem_makes_room() -> None:
+    problems = FileProblems(FakeClock())
+    for number in range(MOST_PROBLEMS + 1):
+        problems.report(Path(f"{number}.json"), "no JSON")
+    assert len(problems.all()) == MOST_PROBLEMS
+    assert problems.all()[0].path == Path("1.json")

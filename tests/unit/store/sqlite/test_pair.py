@@ -12,8 +12,7 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt
 from threadkeep.store.base import MAX_BYTES
-from threadkeep.store.sqlite.backup import back_up
-from threadkeep.store.sqlite.opening import set_log_aside
+from threadkeep.store.sqlite.opening import back_up, set_log_aside
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import new, say
