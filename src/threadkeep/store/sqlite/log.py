@@ -22,7 +22,7 @@ from threadkeep.store.base import ROOT, WALKED
 from threadkeep.store.paging import check_position
 from threadkeep.store.record import DraftEnd, OpenTurn, Tip
 from threadkeep.store.snapshot import REMARKS, Page, Snapshot, page_of
-from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, checksum, entry_checksum
+from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, checksum
 from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.store.values import Draft, LogPage
 
@@ -146,9 +146,8 @@ class SqliteLog:
         conversation, stored_at, at = self.id, None, None
         tenant, key = self._keys
         for row in rows:
-            seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts, crc = row
-            place = (tenant, key, seq, parent, kind, turn, created_at)
-            if entry_checksum(*place, id, tokens, head, newest, content, parts) != crc:
+            seq, parent, kind, turn, created_at, id, tokens, _, _, content, parts, crc = row
+            if checksum(tenant, key, *row[:-1]) != crc:
                 raise self._damaged(row)
             if created_at != stored_at:
                 stored_at, at = created_at, codec.moment(created_at)
@@ -169,7 +168,7 @@ class SqliteLog:
 
     def check(self, row: Sequence[Any]) -> None:
         """Refuse an entry that is not as it was stored."""
-        if entry_checksum(*self._keys, *row[:-1]) != row[-1]:
+        if checksum(*self._keys, *row[:-1]) != row[-1]:
             raise self._damaged(row)
 
     def _damaged(self, row: Sequence[Any]) -> StoreCorrupt:

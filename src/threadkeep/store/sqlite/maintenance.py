@@ -15,7 +15,7 @@ from threadkeep.background import supervised
 from threadkeep.errors import StoreCorrupt, StoreError, StoreUnavailable
 from threadkeep.store import filesystem
 from threadkeep.store.sqlite import index
-from threadkeep.store.sqlite.checksums import ENTRY, entry_checksum
+from threadkeep.store.sqlite.checksums import ENTRY, checksum
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors
@@ -133,7 +133,7 @@ class HealthCheck:
                 self._after,
             )
         for row in rows:
-            if entry_checksum(*row[:-1]) != row[-1]:
+            if checksum(*row[:-1]) != row[-1]:
                 raise StoreCorrupt(
                     f"Entries in {self._path} are damaged. Put back a copy, or see what can be exported."
                 )

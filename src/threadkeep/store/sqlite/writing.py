@@ -36,7 +36,7 @@ from threadkeep.store.record import (
 from threadkeep.store.rules import Verb, entries_of, finishes, key_use, version_after
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.audit import add_act
-from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, checksum, entry_checksum
+from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, checksum
 from threadkeep.store.sqlite.files import DELETED
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
@@ -231,7 +231,7 @@ class LogWriter:
             place = (tenant, conversation, seq, parent, kind, turn, microseconds(at))
             entry = (*place, id, tokens, head, newest, pack(content), pack(parts))
             messages += kind < STATE
-            columns.append((*entry, entry_checksum(*entry), messages))
+            columns.append((*entry, checksum(*entry), messages))
         end.messages = messages
         self.db.executemany(_INSERT, columns)
 

@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt, StoreError
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.paging import walk
+from threadkeep.store.sqlite.checksums import checksum
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
@@ -23,6 +25,7 @@ from threadkeep.testing.samples import asked, key, new, running, say
 from threadkeep.testing.stores import everything
 
 FLIPS = 200
+CHECKSUM = 175960259
 
 
 async def _open(path: Path, clock: FakeClock) -> SqliteStore:
@@ -119,3 +122,8 @@ async def test_what_is_damaged_is_not_sealed_anew_by_a_change(whole: Path, clock
     with pytest.raises(StoreCorrupt):
         await store.get(LOCAL, "created")
     await store.close()
+
+
+def test_the_checksum_of_a_row_is_the_same_in_every_release_of_ours_and_of_python() -> None:
+    assert checksum(1, -1, None, 2**40, b"bytes", "text", "Zürich") == CHECKSUM
+    assert checksum(sys.intern("text")) == checksum("".join(["te", "xt"]))
