@@ -303,7 +303,7 @@ class Reading:
         self.branch = partial(walk, store, scope, id)
         self.backwards = partial(backwards, store, scope, id)
         self.written = partial(branch_text, store, deps.attachments, scope, id)
-        self._spool_state = partial(store.outages.spool_state, scope, id)
+        self._spool_state = partial(store.operations.spool_state, scope, id)
         self._read = partial(store.get, scope, id)
         self._log_of = partial(log_of, store)
 

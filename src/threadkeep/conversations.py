@@ -55,8 +55,8 @@ class Conversations:
     `assistants` are those that answer, by name, and `assistant_of` tells who does in a conversation; `model_choice` is
     the default model and why it was chosen; `mcp` are the MCP servers whose tools they use; `admin` is what
     administrators and operators do. `admission` knows how many turns run here, and whether no more are begun;
-    `attachments` are the files of messages, none where the store keeps none. `outages` and `unreached` tell of a
-    database that is away, whole or in part.
+    `attachments` are the files of messages, none where the store keeps none. `operations` tell of the store as a whole,
+    and of a database that is away, in part or as a whole.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Conversations:
         self.assistant_of = self._deps.assistant_of
         self.admission = self._deps.admission
         self.attachments = self._deps.attachments
-        self.outages, self.unreached = self._store.outages, self._store.unreached
+        self.operations = self._store.operations
         erase = [assistant.erase for assistant in assistants.values() if assistant.erase is not None]
         self.admin = Administration(runner, retention or Retention(), erase)
         self._store.note_read = self.admin.retention.note_read
@@ -230,7 +230,7 @@ class Conversations:
 
     async def ping(self) -> None:
         """Return if the store can be read and written, else raise the error that a write would."""
-        await self._store.ping()
+        await self.operations.ping()
 
     def start(
         self,
@@ -257,11 +257,11 @@ class Conversations:
                 "keeping the audit log": lambda: jobs.keep_audit(store, audit_days),
             }
         if for_all and files is not None:
-            work["removing unused files"] = lambda: jobs.remove_unused_files(files, store.unreached)
+            work["removing unused files"] = lambda: jobs.remove_unused_files(files, store.operations.unreached)
         if obey_retention:
             work["retention"] = lambda: jobs.obey_daily(self.admin.retention, for_all=for_all)
         self._jobs = [_background_task(name, each) for name, each in work.items()]
-        if channel := store.notify_channel() or channel:
+        if channel := store.operations.notify_channel() or channel:
             bridge = NotifyBridge(self._deps.bus, channel, self._runner.changed_elsewhere)
             self._bridge = _background_task("telling other processes", bridge.run)
         return self

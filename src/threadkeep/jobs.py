@@ -84,11 +84,11 @@ async def purge_deleted(
         passed = steady() - began
         ahead = clock() - began_at - timedelta(seconds=passed)
         if passed >= kept:
-            removed = await store.purge(timedelta(seconds=kept) + max(ahead, timedelta(0)))
+            removed = await store.operations.purge(timedelta(seconds=kept) + max(ahead, timedelta(0)))
             if removed:
                 logger.info("purged %s deleted conversation(s)", removed)
                 if files is not None:
-                    await _remove_unused(files, store.unreached)
+                    await _remove_unused(files, store.operations.unreached)
         await asyncio.sleep(max(every, PURGE_SHARE * (steady() - began - passed)))
 
 
@@ -119,5 +119,5 @@ async def keep_audit(store: Store, days: float, *, every: float = AUDIT_EVERY, c
             logger.info("pruned %s record(s) of the audit log of %s", pruned, tenant)
 
     while True:
-        await store.unreached.each("keeping the audit log", await store.operations.tenants(), keep)
+        await store.operations.unreached.each("keeping the audit log", await store.operations.tenants(), keep)
         await asyncio.sleep(every)

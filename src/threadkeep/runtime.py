@@ -61,7 +61,7 @@ async def open_store(
 ) -> Store:
     """Open the store behind a URL. An embedded one is created and migrated as needed; PostgreSQL must be migrated."""
     store = await _open_store(url, clock, ids, max_bytes)
-    store.caps = caps or Caps()
+    store.operations.caps = caps or Caps()
     return store
 
 

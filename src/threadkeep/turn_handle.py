@@ -63,7 +63,7 @@ class TurnHandle:
                             return
             except InvalidCursor:
                 # It waited for the end of an outage, and has another number in the database.
-                moved = self._deps.store.outages.spool_state(*self._of).moved
+                moved = self._deps.store.operations.spool_state(*self._of).moved
                 if self.number not in moved:
                     raise InvalidCursor(MOVED) from None
                 self.number = moved[self.number]

@@ -128,7 +128,7 @@ async def _check(url: str, names: list[str], acks: list[Ack], was_created: bool,
     for name in names:
         await checker.check(name, was_created=was_created)
     end = await checker.check_shared(shared)
-    await store.ping()
+    await store.operations.ping()
     stored = {name: await _texts(store, name) for name in (*checker.kept, SHARED)}
     await store.close()
     shown = views(url)

@@ -199,13 +199,13 @@ class Campaign:
     async def well(self) -> None:
         """Wait until everything is in the database, and answer what waited for it."""
         async with asyncio.timeout(PATIENCE):
-            while not self._instance.is_dead and self._instance.store.outages.outage() is not None:  # noqa: ASYNC110
+            while not self._instance.is_dead and self._instance.store.operations.outage() is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
     async def catch_up(self) -> None:
         """Answer what waited for the database, or was left there by a process that died."""
         store = self._instance.store
-        while turns := await store.expired(timedelta(0)):
+        while turns := await store.operations.expired(timedelta(0)):
             for turn in turns:
                 begun = None
                 with suppress(LeaseLost):

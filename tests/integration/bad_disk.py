@@ -75,7 +75,7 @@ async def fill_and_free(url: str, ballast: Path) -> None:
         raise AssertionError("the disk had room again")
     assert texts_of((await whole_log(store, LOCAL, name))[0]) == stored
     ballast.unlink()
-    await store.ping()
+    await store.operations.ping()
     await say(store, name, "room again", scope=LOCAL)
     assert texts_of((await whole_log(store, LOCAL, name))[0]) == [*stored, "room again"]
     await store.close()
@@ -133,7 +133,7 @@ async def _expect(error: type[StoreError], url: str, name: str) -> None:
     except StoreError as caught:
         _check(caught, error)
         return
-    for attempt in (store.ping, lambda: say(store, name, "refused", scope=LOCAL), lambda: new(store, LOCAL)):
+    for attempt in (store.operations.ping, lambda: say(store, name, "refused", scope=LOCAL), lambda: new(store, LOCAL)):
         try:
             await attempt()
         except StoreError as caught:

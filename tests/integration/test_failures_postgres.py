@@ -87,7 +87,7 @@ async def test_a_read_only_database_is_named_and_can_be_written_again_later(
     postgres_server.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
     _cut_connections(postgres_server, postgres_database)
     await store.get(LOCAL, name)
-    for write in (lambda: say(store, name, "x", scope=LOCAL), lambda: new(store, LOCAL), store.ping):
+    for write in (lambda: say(store, name, "x", scope=LOCAL), lambda: new(store, LOCAL), store.operations.ping):
         with pytest.raises(StoreReadOnly):
             await write()
     assert await everything(store, LOCAL) == before
@@ -127,13 +127,13 @@ async def test_appends_while_connections_are_cut_are_stored_once_when_they_are_r
 
 async def _fails_everywhere(store: Store, name: str) -> None:
     attempts: list[Callable[[], Awaitable[object]]] = [
-        store.ping,
+        store.operations.ping,
         lambda: store.get(LOCAL, name),
         lambda: store.list(LOCAL),
         lambda: say(store, name, "lost", scope=LOCAL),
         lambda: store.create(LOCAL, NewConversation()),
         lambda: store.search(LOCAL, "hello"),
-        lambda: store.expired(MINUTE),
+        lambda: store.operations.expired(MINUTE),
     ]
     for attempt in attempts:
         with pytest.raises(StoreUnavailable):
@@ -167,14 +167,14 @@ async def test_a_store_that_refuses_all_that_is_written_as_damaged_is_not_ready(
         admin,
     )
     for name in names:
-        await store.ping()
+        await store.operations.ping()
         with pytest.raises(StoreCorrupt):
             await say(store, name, "lost", scope=LOCAL)
     with pytest.raises(StoreCorrupt):
-        await store.ping()
+        await store.operations.ping()
     postgres_server.execute("DROP TRIGGER damaged ON threadkeep.entry", admin)
     await say(store, names[0], "again", scope=LOCAL)
-    await store.ping()
+    await store.operations.ping()
     await store.close()
 
 

@@ -255,7 +255,7 @@ async def test_tenants_have_folders_of_their_own(files: FilesStore, tmp_path: Pa
     await running(files, "x", scope=Scope(tenant="acme", user="ada"))
     clock.advance(3600)
     again = await _open(tmp_path, clock)
-    assert [turn.scope.tenant for turn in await again.expired(MINUTE)] == ["acme", "x.json"]
+    assert [turn.scope.tenant for turn in await again.operations.expired(MINUTE)] == ["acme", "x.json"]
     await again.close()
 
 
@@ -278,7 +278,7 @@ async def test_nothing_is_left_of_a_purged_conversation(files: FilesStore, tmp_p
     await files.delete(LOCAL, SHOP)
     assert list(tmp_path.glob(f"*{SHOP}*")) == []
     clock.advance(1)
-    assert await files.purge(NO_TIME) == 1
+    assert await files.operations.purge(NO_TIME) == 1
     assert [path for path in tmp_path.rglob("*") if SHOP in path.name] == []
 
 

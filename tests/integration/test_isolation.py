@@ -146,7 +146,7 @@ async def shared(store: str) -> AsyncIterator[People]:
         _, stranger = await server.key("globex", "ada")
         mine, purged = await _talk(server, me), await _talk(server, me)
         await server.client.delete(f"/v1/conversations/{purged}", headers=me)
-        assert await server.conversations._store.purge(NO_TIME) == 1
+        assert await server.conversations._store.operations.purge(NO_TIME) == 1
         deleted, theirs = await _talk(server, me), await _talk(server, colleague)
         await server.client.delete(f"/v1/conversations/{deleted}", headers=me)
         await server.client.delete(f"/v1/conversations/{theirs}", headers=colleague)

@@ -114,7 +114,7 @@ async def test_a_process_that_dies_at_any_step_loses_nothing_and_leaves_nothing(
         assert await whole.usage(scope.tenant) == FileUsage(1, len(DATA)) == await whole.usage(scope.tenant, scope.user)
         await store.delete(scope, scope.user)
     assert steps > 10
-    await store.purge(timedelta(0))
+    await store.operations.purge(timedelta(0))
     assert [await whole.remove_unused(tenant) for tenant in await whole.tenants()] == [1] * steps
     assert [await whole.usage(f"t{step + 1}") for step in range(steps)] == [FileUsage(0, 0)] * steps
     await store.close()

@@ -65,7 +65,7 @@ async def test_without_any_option_it_is_found_out_that_prepared_statements_do_no
 async def test_no_connection_is_left_with_a_setting_after_notifications_were_sent(behind: str) -> None:
     store = await open_store(behind)
     await new(store, ADA, "hello")
-    channels = [store.notify_channel() for _ in range(3)]
+    channels = [store.operations.notify_channel() for _ in range(3)]
     for channel in channels:
         assert channel is not None
         await channel.open(lambda _: None)
@@ -105,7 +105,7 @@ async def test_notifications_and_migrations_go_past_the_pooler_where_the_url_say
     folder = postgres_database.server.partition("?host=")[2]
     url = f"{behind}?prepared_statements=off&direct={folder.replace('/', '%2F')}"
     store = await open_store(url)
-    hearing, sending = store.notify_channel(), store.notify_channel()
+    hearing, sending = store.operations.notify_channel(), store.operations.notify_channel()
     assert hearing is not None
     assert sending is not None
     heard: list[str] = []

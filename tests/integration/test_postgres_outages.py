@@ -61,7 +61,11 @@ async def test_who_calls_a_silent_server_is_told_so_and_the_same_store_works_whe
         # Many more than there are connections: whoever waits for one is told as well.
         told = await _all(100, lambda: store.get(ADA, name))
         assert {type(error) for error in told} == {StoreUnavailable}
-        for attempt in (store.ping, lambda: say(store, name, "lost"), lambda: store.expired(MINUTE)):
+        for attempt in (
+            store.operations.ping,
+            lambda: say(store, name, "lost"),
+            lambda: store.operations.expired(MINUTE),
+        ):
             with pytest.raises(StoreUnavailable):
                 await attempt()
     proxy.speak()
@@ -265,7 +269,7 @@ async def test_a_login_that_is_refused_is_an_outage(
     for statement in (cut, refuse.format(role=role, database=database), cut):
         postgres_server.execute(statement)
     try:
-        for attempt in (store.ping, lambda: say(store, name, "lost")):
+        for attempt in (store.operations.ping, lambda: say(store, name, "lost")):
             with pytest.raises(StoreUnavailable):
                 await attempt()
     finally:

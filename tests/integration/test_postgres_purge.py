@@ -55,7 +55,7 @@ async def test_a_purged_text_is_in_no_file_and_the_neighbours_is(
     await _store_and_delete(postgres_database)
     assert len(_found(postgres_server, postgres_database)) > 5
     store = await open_store(postgres_database.server)
-    assert await store.purge(NO_TIME) == 1
+    assert await store.operations.purge(NO_TIME) == 1
     assert _found(postgres_server, postgres_database) == {KEPT}
     assert len((await store.search(BOB, KEPT, limit=100)).items) == 50
     assert len(await store.newest(BOB, "kept", limit=100)) == 50
@@ -82,7 +82,7 @@ async def test_the_name_of_an_erased_person_is_in_no_file_and_whoever_comes_back
         for each in (store, other):
             assert [item.id for item in (await each.list(PERSON)).items] == [name]
         await one.delete(PERSON, name)
-        assert await one.purge(NO_TIME) == 1
+        assert await one.operations.purge(NO_TIME) == 1
     await store.close()
     await other.close()
 
@@ -98,10 +98,10 @@ async def test_a_purge_that_met_somebody_who_reads_on_is_finished_by_the_next(
     store = await open_store(postgres_database.server)
     reader = await asyncpg.connect(postgres_database.owner)
     await reader.execute("BEGIN; LOCK TABLE threadkeep.entry IN ACCESS SHARE MODE")
-    assert await store.purge(NO_TIME) == 0
+    assert await store.operations.purge(NO_TIME) == 0
     await reader.close()
-    assert await store.purge(NO_TIME) == 1
-    assert await store.purge(NO_TIME) == 0
+    assert await store.operations.purge(NO_TIME) == 1
+    assert await store.operations.purge(NO_TIME) == 0
     assert _found(postgres_server, postgres_database) == {KEPT}
     await store.close()
 
@@ -113,7 +113,7 @@ async def test_a_table_that_is_too_large_is_not_written_anew(
     monkeypatch.setattr(database, "REWRITTEN_BYTES", 0)
     before = postgres_server.fetch("SELECT pg_relation_filenode('threadkeep.entry')", postgres_database.owner)
     store = await open_store(postgres_database.server)
-    assert await store.purge(NO_TIME) == 1
+    assert await store.operations.purge(NO_TIME) == 1
     after = postgres_server.fetch("SELECT pg_relation_filenode('threadkeep.entry')", postgres_database.owner)
     assert before == after
     await store.close()

@@ -22,9 +22,9 @@ async def test_an_instance_whose_clock_is_wrong_takes_no_turn_whose_owner_lives(
     wrong = await open_store(postgres_database.server, clock=lambda: utc_now() + timedelta(seconds=seconds))
     for owner, other in ((right, wrong), (wrong, right)):
         lease = await running(owner, await new(owner), lease_for=LEASE)
-        assert await other.expired(LEASE) == ()
+        assert await other.operations.expired(LEASE) == ()
         await owner.extend(lease, LEASE)
-        assert await other.expired(LEASE) == ()
+        assert await other.operations.expired(LEASE) == ()
         (seen,) = await other.turns(ADA, lease.conversation)
         assert abs(utc_now() + LEASE - (seen.until or utc_now())) < LEASE / 2
         await settle(owner, await other.take(seen, "one", LEASE))
@@ -39,7 +39,7 @@ async def test_a_turn_that_was_let_go_is_seen_at_once_by_an_instance_whose_clock
     store = await open_store(postgres_database.server, clock=lambda: utc_now() + timedelta(seconds=seconds))
     lease = await running(store, await new(store), lease_for=LEASE)
     await store.extend(lease, NO_TIME)
-    assert [turn.number for turn in await store.expired(LEASE)] == [lease.turn]
+    assert [turn.number for turn in await store.operations.expired(LEASE)] == [lease.turn]
     await store.close()
 
 
@@ -51,7 +51,7 @@ async def test_leases_that_a_clock_of_the_database_gave_while_it_was_ahead_have_
     postgres_server.execute(
         "UPDATE threadkeep.turn SET until = until + interval '1 hour'", postgres_server.as_admin(postgres_database)
     )
-    assert [turn.number for turn in await store.expired(LEASE)] == [lease.turn]
+    assert [turn.number for turn in await store.operations.expired(LEASE)] == [lease.turn]
     await store.close()
 
 
@@ -61,6 +61,6 @@ async def test_a_clock_that_jumps_forward_purges_nothing_early(postgres_database
     name = await new(store, ADA, "hello")
     await store.delete(ADA, name)
     clock.jump(3600)
-    assert await store.purge(timedelta(seconds=30)) == 0
+    assert await store.operations.purge(timedelta(seconds=30)) == 0
     assert (await store.restore(ADA, name)).id == name
     await store.close()

@@ -73,11 +73,11 @@ async def test_background_jobs_go_on_for_the_tenants_of_the_other_workers(
     worker_dies(EVE.tenant)
     with pytest.raises(StoreUnavailable, match=WHY):
         await store.list(EVE)
-    assert [turn.scope for turn in await store.expired(timedelta(minutes=1))] == [ADA]
-    assert await store.purge(NO_TIME) == 1
+    assert [turn.scope for turn in await store.operations.expired(timedelta(minutes=1))] == [ADA]
+    assert await store.operations.purge(NO_TIME) == 1
     await store._index.catch_up()
     assert _behind(postgres_server, postgres_database) == 1
-    state = store.unreached.state
+    state = store.operations.unreached.state
     assert state is not None
     assert (state.tenants, state.since) == (1, clock())
     assert state.error == "store_unavailable"
@@ -90,11 +90,11 @@ async def test_background_jobs_go_on_for_the_tenants_of_the_other_workers(
 
     worker_dies("nobody")
     clock.advance(AGAIN_AFTER.total_seconds())
-    assert {turn.scope for turn in await store.expired(timedelta(minutes=1))} == {ADA, EVE}
-    assert await store.purge(NO_TIME) == 1
+    assert {turn.scope for turn in await store.operations.expired(timedelta(minutes=1))} == {ADA, EVE}
+    assert await store.operations.purge(NO_TIME) == 1
     await store._index.catch_up()
     assert _behind(postgres_server, postgres_database) == 0
-    assert store.unreached.state is None
+    assert store.operations.unreached.state is None
     await store.close()
 
 

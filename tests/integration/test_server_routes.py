@@ -87,7 +87,7 @@ async def test_a_conversation_is_created_listed_read_changed_deleted_and_brought
         assert (await client.get(path)).status_code == 200
         assert_problem(await client.post(f"{other}/restore"), 404, "conversation_not_found")
         await client.delete(path)
-        await server.conversations._store.purge(NO_TIME)
+        await server.conversations._store.operations.purge(NO_TIME)
         assert_problem(await client.post(f"{path}/restore"), 404, "conversation_not_found")
 
 

@@ -60,14 +60,14 @@ async def spooling(url: str, folder: Path, **settings: Any) -> AsyncIterator[Spo
 async def until_well(store: SpoolingStore) -> None:
     """Wait until everything is in the database."""
     async with asyncio.timeout(PATIENCE):
-        while store.outages.outage() is not None:  # noqa: ASYNC110 - what is looked at is no event
+        while store.operations.outage() is not None:  # noqa: ASYNC110 - what is looked at is no event
             await asyncio.sleep(0.02)
 
 
 async def until_reached(store: SpoolingStore) -> None:
     """Wait until the database is back, though not everything need be there."""
     async with asyncio.timeout(PATIENCE):
-        while (outage := store.outages.outage()) is None or outage.is_down:  # noqa: ASYNC110 - no event
+        while (outage := store.operations.outage()) is None or outage.is_down:  # noqa: ASYNC110 - no event
             await asyncio.sleep(0.02)
 
 
@@ -99,7 +99,7 @@ async def test_a_conversation_goes_on_while_the_database_is_silent_and_is_there_
         proxy.fall_silent()
         await answer(store, name, "three", "four", key=key("third"))
         assert (await store.get(ADA, name)).incomplete
-        outage = store.outages.outage()
+        outage = store.operations.outage()
         assert outage is not None
         assert (outage.is_down, outage.conversations, outage.entries) == (True, 1, 4)
         born = (await store.create(ADA, NewConversation(title="born"), key=key("born"))).conversation
@@ -265,7 +265,7 @@ async def test_turns_wait_if_they_are_told_to_and_nothing_is_deleted_meanwhile(
         name = await new(store, ADA, "one", "two")
         proxy.fall_silent()
         assert (await run(store, name, "three")).lease is None
-        assert await store.expired(MINUTE) == ()
+        assert await store.operations.expired(MINUTE) == ()
         with pytest.raises(StoreUnavailable):
             await store.delete(ADA, name)
         proxy.speak()
@@ -323,11 +323,11 @@ async def test_a_turn_that_runs_when_the_database_goes_away_goes_on_and_ends_the
         await store.extend(lease, MINUTE)
         _, draft = await whole_log(store, ADA, name)
         assert draft is not None
-        assert (draft.text, store.outages.spool_state(ADA, name).is_spooled) == ("four", True)
+        assert (draft.text, store.operations.spool_state(ADA, name).is_spooled) == ("four", True)
         await settle(store, lease, answered("four").model_copy(update={"id": "m"}))
         # What the database has in its queue is begun there: only it knows whether another instance has done that.
         assert await store.start(ADA, name, "one", MINUTE) is None
-        assert await store.expired(NO_TIME) == ()
+        assert await store.operations.expired(NO_TIME) == ()
         shown = await places(store, name)
         proxy.speak()
         await until_well(store)
@@ -415,7 +415,7 @@ async def test_a_process_that_is_started_anew_drains_what_the_last_one_left(
         # The database is still silent, and the turn was left by a process that is gone.
         async with spooling(proxy.url(), tmp_path) as store:
             assert texts_of(await store.newest(ADA, name)) == ["one", "two", "three", "four", "five"]
-            (turn,) = await store.expired(MINUTE)
+            (turn,) = await store.operations.expired(MINUTE)
             taken = await store.take(turn, "another", MINUTE)
             with pytest.raises(LeaseLost):
                 await settle(store, left, answered("too late"))
@@ -439,7 +439,7 @@ async def test_a_drain_that_is_cut_again_and_again_writes_everything_once(
         proxy.cut_often(every)
         proxy.speak()
         async with asyncio.timeout(PATIENCE):
-            while proxy.cuts < 5 and store.outages.outage():  # noqa: ASYNC110 - no event
+            while proxy.cuts < 5 and store.operations.outage():  # noqa: ASYNC110 - no event
                 await asyncio.sleep(0.01)
         assert proxy.cuts > 0
         proxy.cut_often(0)
@@ -472,7 +472,7 @@ async def test_a_database_that_may_only_be_read_is_an_outage(
         postgres_server.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
         postgres_server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")
         await answer(store, name, "three", "four")
-        assert store.outages.outage() is not None
+        assert store.operations.outage() is not None
         postgres_server.execute(f"ALTER DATABASE {database} RESET default_transaction_read_only")
         await until_well(store)
         assert texts_of(await store.newest(ADA, name)) == ["one", "two", "three", "four"]
@@ -482,10 +482,10 @@ async def test_an_instance_is_ready_while_it_waits_for_a_database_that_hangs(
     postgres_database: Urls, tmp_path: Path
 ) -> None:
     async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path, patience=60.0) as store:
-        await store.ping()
+        await store.operations.ping()
         proxy.fall_silent()
-        await store.ping()
-        assert store.outages.outage() is None
+        await store.operations.ping()
+        assert store.operations.outage() is None
         proxy.speak()
 
 
@@ -508,7 +508,7 @@ async def test_a_spool_is_for_one_database_and_for_one_process(
         async with spooling(proxy.url(), tmp_path) as store:
             await until_well(store)
         async with spooling(another, tmp_path) as store:
-            assert store.outages.outage() is None
+            assert store.operations.outage() is None
 
 
 @pytest.fixture
@@ -566,7 +566,7 @@ async def test_an_instance_is_ready_when_a_spell_in_which_everything_could_only_
         own_server.execute("ALTER SYSTEM RESET default_transaction_read_only")
         own_server.execute("SELECT pg_reload_conf()")
         await until_status(server, "ok")
-        assert server.conversations.outages.outage() is None
+        assert server.conversations.operations.outage() is None
         shown = (await server.client.get(known)).json()["messages"]
         assert [message["content"] for message in shown if message["role"] == "user"] == ["one", "two"]
 

@@ -216,7 +216,7 @@ async def test_a_person_who_is_erased_here_is_out_of_the_spool_and_of_memory_at_
         assert lease is not None
         proxy.speak()
         await until_reached(store)
-        await store.purge(MINUTE, owner=ADA)
+        await store.operations.purge(MINUTE, owner=ADA)
         assert await store.spool.copies() == []
 
 
@@ -231,17 +231,17 @@ async def test_a_log_that_is_missing_is_told_and_keeps_nobody_from_starting(
     async with before(postgres_database.server) as proxy:
         async with spooling(proxy.url(), tmp_path / "spool") as store:
             name = await new(store, ADA, "one", "two")
-            assert store.outages.damage() is None
+            assert store.operations.damage() is None
             proxy.fall_silent()
             await answer(store, name, "three", "four")
             shutil.copytree(tmp_path / "spool", left)
         proxy.speak()
         _taken_away(left, "-wal")
         async with spooling(proxy.url(), left) as store:
-            assert "gone" in (store.outages.damage() or "")
+            assert "gone" in (store.operations.damage() or "")
         async with serving(proxy.url(), spool_dir=str(left)) as server:
             ready = (await server.client.get("/health/ready")).json()
-            assert (ready["status"], ready["damage"]) == ("degraded", store.outages.damage())
+            assert (ready["status"], ready["damage"]) == ("degraded", store.operations.damage())
 
 
 async def test_a_spool_that_cannot_be_read_is_kept_aside_and_told(postgres_database: Urls, tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ async def test_a_spool_that_cannot_be_read_is_kept_aside_and_told(postgres_datab
         name = await new(store, ADA, "one", "two")
     spool_path(tmp_path).write_bytes(b"no database" * 1000)
     async with spooling(postgres_database.server, tmp_path) as store:
-        assert "kept as spool.db.damaged-" in (store.outages.damage() or "")
+        assert "kept as spool.db.damaged-" in (store.operations.damage() or "")
         assert texts_of(await store.newest(ADA, name)) == ["one", "two"]
     assert len(list(tmp_path.glob("spool.db.damaged-*"))) == 1
 

@@ -150,7 +150,7 @@ async def test_a_turn_whose_owner_died_in_mid_text_is_taken_up_and_told_to_every
     clock.advance(61)
 
     other = await open_another()
-    (turn,) = await other.expired(MINUTE)
+    (turn,) = await other.operations.expired(MINUTE)
     taken = await other.take(turn, "two", MINUTE)
     _, draft = await whole_log(other, ADA, name)
     assert draft is not None

@@ -150,7 +150,7 @@ async def test_open_turns_are_history_where_they_are_imported_and_go_on_where_th
     assert await _states(target, "open", EVE) == {held: TurnState.INTERRUPTED, held + 2: TurnState.CANCELLED}
     for scope in (ADA, EVE):
         assert await target.turns(scope, "open") == ()
-    assert await target.expired(timedelta(0)) == ()
+    assert await target.operations.expired(timedelta(0)) == ()
     moved = await open_store("memory:", clock=clock)
     await copy(source, moved, Selection(), lambda done: None)
     assert [turn.state for turn in await moved.turns(ADA, "open")] == [TurnState.QUEUED]

@@ -85,7 +85,7 @@ async def test_a_store_of_ones_own_is_taken_as_it_is_and_closed_at_the_end() -> 
         assert conversations._store is store
         assert await (await (await conversations.create()).send("Hello")).answer() is not None
     with pytest.raises(StoreUnavailable):
-        await store.ping()
+        await store.operations.ping()
 
 
 async def test_a_scheme_can_come_from_another_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ async def test_a_scheme_can_come_from_another_package(monkeypatch: pytest.Monkey
     offered = {runtime.STORES: {"elsewhere": (point,)}}
     monkeypatch.setattr(runtime, "entry_points", lambda group, name: offered.get(group, {}).get(name, ()))
     store = await open_store("elsewhere://somewhere/else")
-    await store.ping()
+    await store.operations.ping()
     await store.close()
     with pytest.raises(InvalidStoreUrl):
         await open_store("nowhere://else")

@@ -96,7 +96,7 @@ class Erasure:
                     await delete_unless_held(self._store, scope, conversation.id)
         files = await self._files.erase(scope) if self._files else 0
         saved += await self._erase_saved(scope)  # what turns saved until they were stopped
-        removed = await self._store.purge(timedelta(0), owner=scope)
+        removed = await self._store.operations.purge(timedelta(0), owner=scope)
         done = Counter(conversations=removed, files=files, keys=keys, saved=saved) | (earlier or Counter())
         counts = {name: done[name] for name in ("conversations", "files", "keys", "saved")}
         completed_at = await self._record(scope.tenant, COMPLETED, person, **counts)
@@ -118,8 +118,9 @@ class Erasure:
         person is left, that is once all that was deleted before is purged, which others may restore for `kept`; then
         the audit log is completed, so that somebody who comes back under that name is not erased."""
         self._since = self._since or self._clock()
-        tenants = await self._store.operations.tenants()
-        done = await self._store.unreached.each("finishing erasures", tenants, lambda each: self._resume(each, kept))
+        operations = self._store.operations
+        tenants = await operations.tenants()
+        done = await operations.unreached.each("finishing erasures", tenants, lambda each: self._resume(each, kept))
         if len(done) < len(tenants):
             raise StoreUnavailable("Some tenants cannot be reached, of whom an erasure may have been cut off.")
         return all(done)
@@ -138,7 +139,7 @@ class Erasure:
         if cut_off and self._since is not None:
             if self._clock() - self._since < kept:
                 return False
-            await self._store.purge(kept)
+            await self._store.operations.purge(kept)
             for person, earlier in cut_off.items():
                 await self._record(tenant, COMPLETED, person, **earlier)
         return True

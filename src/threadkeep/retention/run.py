@@ -243,7 +243,7 @@ class RetentionRunner:
         """Do what is due in every tenant where that was not done within a day, or something has outlived its time."""
         await self.record_reads()
         then = self._clock() - READS_ARRIVE
-        each = await self._store.unreached.each(
+        each = await self._store.operations.unreached.each(
             "retention", await self._store.operations.tenants(), lambda tenant: self.run(tenant, then, only_if_due=True)
         )
         return sum((done for done in each if done), Counter[str]())

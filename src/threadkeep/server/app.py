@@ -135,7 +135,7 @@ def create_app(
     if settings.spool_dir is not None:
         _watch_spool(metrics, conversations)
     _surround(app, settings, open_requests, metrics)
-    app.add_middleware(AnswerHeaders, outage=conversations.outages.outage)  # to every answer, so the last one
+    app.add_middleware(AnswerHeaders, outage=conversations.operations.outage)  # to every answer, so the last one
     return app
 
 
@@ -155,14 +155,14 @@ def _watch_work(metrics: ServerMetrics, conversations: Conversations, open_reque
     about = "Whether the tools of an MCP server can be called."
     watch("threadkeep_mcp_ready", about, conversations.mcp.ready, "server", "livemin")
     about = "Tenants for whom background work fails, because a part of the database is away."
-    unreached = conversations.unreached
+    unreached = conversations.operations.unreached
     watch("threadkeep_unreached_tenants", about, lambda: getattr(unreached.state, "tenants", 0), of_all="livemax")
 
 
 def _watch_spool(metrics: ServerMetrics, conversations: Conversations) -> None:
     def watch(name: str, about: str, ask: Callable[[Outage], float]) -> None:
         metrics.watch(
-            f"threadkeep_{name}", about, lambda: ask(found) if (found := conversations.outages.outage()) else 0
+            f"threadkeep_{name}", about, lambda: ask(found) if (found := conversations.operations.outage()) else 0
         )
 
     watch("outage_seconds", "How long the database has been away or behind.", _seconds_since)

@@ -73,10 +73,10 @@ def health_routes(conversations: Conversations, *, ready_in_outage: bool = True)
             logger.warning("not ready: %s", error)
             # Strangers may ask: they are told the kind of error only, not what it says of files and machines.
             return problem(503, error.code, str(type(error)()))
-        outage = conversations.outages.outage()
+        outage = conversations.operations.outage()
         if outage is not None and outage.is_down and not ready_in_outage:
             return problem_of(StoreUnavailable(f"The database has been away since {moment_text(outage.since)}."))
-        return _healthy(outage, conversations.unreached.state, conversations.outages.damage())
+        return _healthy(outage, conversations.operations.unreached.state, conversations.operations.damage())
 
     return router
 

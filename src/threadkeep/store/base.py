@@ -38,8 +38,25 @@ WALKED = 20
 MAX_BYTES = 1024 * 1024
 
 
+_NOT_SPOOLED = values.SpoolState()
+
+
 class Operations(ABC):
-    """What administrators of a tenant and operators of a store ask it."""
+    """What concerns a store as a whole: what administrators of a tenant, operators and background work ask it."""
+
+    unreached: Unreached
+    """Runs background work tenant by tenant, and knows the tenants for whom it fails."""
+    caps: Caps
+    """How much may be kept: whoever opens the store says so. `StorageFull` or `TooManyConversations` refuses what
+    people bring beyond it: `create`, `begin`, `import_entries`, an `append` without a lease, titles and metadata."""
+
+    @abstractmethod
+    async def ping(self) -> None:
+        """Return if the store can be read and written, else raise the `StoreError` that a write would."""
+
+    def notify_channel(self) -> NotifyChannel | None:
+        """Return a new notify channel to the other processes on this store; None if the store has none."""
+        return None
 
     @abstractmethod
     async def tenants(self) -> tuple[str, ...]:
@@ -59,16 +76,30 @@ class Operations(ABC):
     ) -> values.Statistics:
         """Return how much a tenant, or one user or one conversation of it, has stored."""
 
+    @abstractmethod
+    async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
+        """Remove for good what was deleted that long ago or longer, in all tenants or of one user; return how many
+        conversations. Afterwards its bytes are in no file of ours, and neither is the name of who has nothing left, as
+        far as no API key has it.
+
+        It goes in small steps and holds nobody up. What it has begun to remove cannot be restored; if it is cut off,
+        the next purge finishes it.
+        """
+
+    @abstractmethod
+    async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
+        """Return turns of all tenants that nobody sees to: running ones whose lease has run out, the longest ago first,
+        and queued ones that could be started because no other turn of their conversation is open.
+
+        Leases last `lease_for`: one that ends later than two of them from now was given by a clock that was ahead, and
+        counts as run out. With a `lease_for` of zero every lease has run out.
+        """
+
     async def release(self) -> None:
         """Release what is cached of conversations; it is read again when needed."""
         return
 
-
-_NOT_SPOOLED = values.SpoolState()
-
-
-class Outages:
-    """What a store does in an outage of its database. This is one whose database cannot be away alone."""
+    # Outages of a database that can be away alone
 
     def outage(self) -> values.Outage | None:
         """Return the present outage of the database; None if there is none."""
@@ -97,26 +128,11 @@ class Store(Telling, ABC):
     files: FileTables | None = None
     """The tables of attachments; none where a store keeps no files."""
     operations: Operations
-    """For administrators and operators."""
-    outages: Outages = Outages()
-    """What is kept on this instance's disk while the database is away."""
-    unreached: Unreached
-    """Runs background work tenant by tenant, and knows the tenants for whom it fails."""
-    caps: Caps
-    """How much may be kept: whoever opens the store says so. `StorageFull` or `TooManyConversations` refuses what
-    people bring beyond it: `create`, `begin`, `import_entries`, an `append` without a lease, titles and metadata."""
+    """What concerns the store as a whole."""
 
     @abstractmethod
     async def close(self) -> None:
         """Finish every accepted write, then release files and connections. A second call does nothing."""
-
-    @abstractmethod
-    async def ping(self) -> None:
-        """Return if the store can be read and written, else raise the `StoreError` that a write would."""
-
-    def notify_channel(self) -> NotifyChannel | None:
-        """Return a new notify channel to the other processes on this store; None if the store has none."""
-        return None
 
     # Conversations
 
@@ -180,16 +196,6 @@ class Store(Telling, ABC):
 
         `ConversationNotFound` if none is kept aside, `AlreadyExists` if the tenant uses the id again. A key that was
         used again meanwhile stays with what it made then.
-        """
-
-    @abstractmethod
-    async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
-        """Remove for good what was deleted that long ago or longer, in all tenants or of one user; return how many
-        conversations. Afterwards its bytes are in no file of ours, and neither is the name of who has nothing left, as
-        far as no API key has it.
-
-        It goes in small steps and holds nobody up. What it has begun to remove cannot be restored; if it is cut off,
-        the next purge finishes it.
         """
 
     @abstractmethod
@@ -309,15 +315,6 @@ class Store(Telling, ABC):
     @abstractmethod
     async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
         """Return the open turns of a conversation, oldest first."""
-
-    @abstractmethod
-    async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
-        """Return turns of all tenants that nobody sees to: running ones whose lease has run out, the longest ago first,
-        and queued ones that could be started because no other turn of their conversation is open.
-
-        Leases last `lease_for`: one that ends later than two of them from now was given by a clock that was ahead, and
-        counts as run out. With a `lease_for` of zero every lease has run out.
-        """
 
     @abstractmethod
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:

@@ -95,7 +95,7 @@ def file_reader(deps: EngineDeps, scope: Scope) -> FileReader | None:
         try:
             data = await attachments.read(scope, part.file)
         except errors.StoreError:
-            if deps.store.outages.outage() is None:
+            if deps.store.operations.outage() is None:
                 raise
             raise errors.FileNotFound from None  # the turn goes on in the spool, without the file
         if part.type == "image":

@@ -45,9 +45,9 @@ async def follow(
         cursor = await _present(store, scope, conversation) if after is None else after
         nudges = [LOOK]
         readers, attempt = 0, None
-        is_spooled, moves = False, store.outages.spool_state(scope, conversation).moves
+        is_spooled, moves = False, store.operations.spool_state(scope, conversation).moves
         while True:
-            spool = store.outages.spool_state(scope, conversation)
+            spool = store.operations.spool_state(scope, conversation)
             if spool.moves != moves:
                 raise InvalidCursor(MOVED)
             if spool.is_spooled != is_spooled:
@@ -102,7 +102,7 @@ async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Curso
         is_last = is_whole and len(entries) < limit
         page = page if is_whole else LogPage(entries=tuple(entries))
         limit = min(PAGE, next_limit(limit, entries))
-        is_spooled = store.outages.spool_state(scope, conversation).is_spooled
+        is_spooled = store.operations.spool_state(scope, conversation).is_spooled
         marks = {entry.seq: mark_of(entry.created_at) for entry in page.entries} if is_spooled else {}
         for event in events_of(page, cursor):
             told = _marked(event, cursor, marks) if marks or cursor.mark else event

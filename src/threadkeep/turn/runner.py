@@ -142,7 +142,7 @@ class TurnRunner:
 
     def no_such_turn(self, scope: Scope, conversation: str, why: str | None = None) -> errors.ThreadkeepError:
         """Return the error for a turn that is not open, or, in an outage, may be open without being known here."""
-        if self.deps.store.outages.spool_state(scope, conversation).is_partial:
+        if self.deps.store.operations.spool_state(scope, conversation).is_partial:
             return errors.StoreUnavailable("The database is away, and this turn is not known here: try again later.")
         return errors.TurnNotFound(why)
 
@@ -170,13 +170,13 @@ class TurnRunner:
             is_ours = self._active_here(turn) is None and (await self._is_known(turn) or self._is_overdue(turn, waited))
             return is_ours and await self._take_up(turn)
 
-        turns = await self.deps.store.expired(self.deps.lease_for, limit=limit)
+        turns = await self.deps.store.operations.expired(self.deps.lease_for, limit=limit)
         return await self._take_up_each(turns, take_up)
 
     async def recover_gone(self) -> int:
         """Take up turns of processes that have ended, even if their leases have not; return how many. For a start."""
         # With a lease time of zero, all leases count as expired.
-        turns = await self.deps.store.expired(timedelta(0), limit=MAX_LIMIT)
+        turns = await self.deps.store.operations.expired(timedelta(0), limit=MAX_LIMIT)
         gone = [turn for turn in turns if turn.owner is not None and self.deps.is_gone(turn.owner)]
 
         async def take_up(turn: Turn) -> bool:
@@ -185,7 +185,7 @@ class TurnRunner:
         return await self._take_up_each(gone, take_up)
 
     async def _take_up_each(self, turns: Sequence[Turn], take_up: Callable[[Turn], Awaitable[bool]]) -> int:
-        each = self.deps.store.unreached.each
+        each = self.deps.store.operations.unreached.each
         return sum(await each("taking turns up", turns, take_up, lambda turn: turn.scope.tenant))
 
     def _is_overdue(self, turn: Turn, waited: Mapping[Key, float]) -> bool:

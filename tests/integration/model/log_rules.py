@@ -76,7 +76,7 @@ class LogRules(Machine):
     @precondition(lambda self: self.deleted)
     @rule(which=side)
     def purge(self, which: int) -> None:
-        self.stage.run(self.handle(which).purge(NO_TIME))
+        self.stage.run(self.handle(which).operations.purge(NO_TIME))
         for here, _ in self.deleted.values():
             self.refuse(self.handle(1 - which).restore(here.scope, here.id), ConversationNotFound)
         self.deleted.clear()

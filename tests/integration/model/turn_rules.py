@@ -195,7 +195,7 @@ class TurnRules(Machine):
             for turn in here.turns.values()
             if turn.until is not None and turn.until < now
         ]
-        expired = self.stage.run(self.handle(which).expired(MINUTE, limit=1000))
+        expired = self.stage.run(self.handle(which).operations.expired(MINUTE, limit=1000))
         mine = [(turn.until, turn.conversation) for turn in expired if turn.scope in self.scopes]
         assert sorted(mine) == sorted(expected)
         assert [until for until, _ in mine] == sorted(until for until, _ in expected)

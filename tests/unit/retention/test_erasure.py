@@ -173,7 +173,7 @@ async def test_an_erasure_that_was_cut_off_is_finished_by_the_next_process(
     assert (await _acts(store))[-1] == COMPLETED
     (*_, told) = await store.audit.read("acme", Wanted(object="user:ada", actions=(COMPLETED,)))
     assert (told.act.details["conversations"], told.act.details["files"]) in ((2, 2), (3, 2))
-    assert (await store.purge(timedelta(0), owner=ADA)) == 0
+    assert (await store.operations.purge(timedelta(0), owner=ADA)) == 0
     await _is_erased(store)
     assert saved == {BOB: 1}
     await new(store, ADA, "I am back", name="back")

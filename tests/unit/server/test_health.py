@@ -48,7 +48,7 @@ async def test_a_part_of_the_database_that_is_away_is_told_and_the_server_stays_
     async def fail(tenant: str) -> None:
         raise StoreUnavailable("The database answered: connection to the remote node worker-2:5432 failed.")
 
-    await store.unreached.each("a job", ["one", "other"], fail)
+    await store.operations.unreached.each("a job", ["one", "other"], fail)
     answer = await client.get("/health/ready")
     state = answer.json()
     assert (answer.status_code, state["status"], state["unreached"]["tenants"]) == (200, "degraded", 2)

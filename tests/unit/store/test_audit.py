@@ -1,12 +1,12 @@
 """The audit log: what is in force, what is wanted, how people are named, and that a chain shows every change."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
 from threadkeep.errors import StoreCorrupt
 from threadkeep.runtime import open_store
-from threadkeep.store.audit import START, Act, AuditRow, Head, Wanted, at_text, chained, fold
+from threadkeep.store.audit import START, Act, AuditRow, Head, at_text, chained, fold
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ROW = AuditRow(0, at_text(AT), "operator", "hold.added", "user:~1", '{"n":1}', "", "")
@@ -39,21 +39,6 @@ def test_a_row_gives_its_act_back_or_says_that_it_is_damaged() -> None:
     for damaged in (ROW._replace(details="{"), ROW._replace(at="then"), ROW._replace(action="\x00")):
         with pytest.raises(StoreCorrupt, match="Record 0 of the audit log is damaged"):
             damaged.act  # noqa: B018 - reading it is the test
-
-
-def test_what_is_wanted_is_found_by_actor_action_time_and_place() -> None:
-    row, later = ROW._replace(seq=5), AT + timedelta(microseconds=1)
-    for wanted in (Wanted(), Wanted(actor="operator", since=AT, until=later), Wanted(after=4)):
-        assert wanted.has(row)
-    for other in (
-        Wanted(actor="system"),
-        Wanted(actions=("hold.removed",)),
-        Wanted(since=later),
-        Wanted(until=AT),
-        Wanted(after=5),
-        Wanted(after=5, newest_first=True),
-    ):
-        assert not other.has(row)
 
 
 async def test_a_person_has_one_pseudonym_in_a_tenant_and_another_elsewhere() -> None:

@@ -54,7 +54,7 @@ async def _withdraw(store: Store, lease: Lease) -> None:
 
 
 CALLS: dict[str, Call] = {
-    "ping": lambda store, lease: store.ping(),
+    "ping": lambda store, lease: store.operations.ping(),
     "create": lambda store, lease: store.create(ADA, NewConversation(id="another")),
     "get": lambda store, lease: store.get(ADA, ID),
     "snapshot": lambda store, lease: store.snapshot(ADA, ID),
@@ -62,7 +62,7 @@ CALLS: dict[str, Call] = {
     "update": lambda store, lease: store.update(ADA, ID, Update(title="New")),
     "delete": lambda store, lease: store.delete(ADA, ID),
     "restore": lambda store, lease: store.restore(ADA, ID),
-    "purge": lambda store, lease: store.purge(timedelta(0)),
+    "purge": lambda store, lease: store.operations.purge(timedelta(0)),
     "append": lambda store, lease: store.append(
         ADA, ID, Append(bodies=(Message(role=Role.ASSISTANT, content="Yes"),), lease=lease)
     ),
@@ -97,7 +97,7 @@ CALLS: dict[str, Call] = {
     "withdraw": _withdraw,
     "extend": lambda store, lease: store.extend(lease, LEASE_FOR),
     "turns": lambda store, lease: store.turns(ADA, ID),
-    "expired": lambda store, lease: store.expired(LEASE_FOR),
+    "expired": lambda store, lease: store.operations.expired(LEASE_FOR),
     "write": lambda store, lease: store.write(lease, "answer", 0, "Well"),
     "search": lambda store, lease: store.search(ADA, "Hello"),
     "related": lambda store, lease: store.related(ADA, ID, [["hello"]], head=1),

@@ -34,7 +34,7 @@ async def test_a_purged_text_is_in_no_file(backend: str, tmp_path: Path) -> None
     await store.write(await running(store, "gone", scope=LOCAL), "m1", 0, DRAFT)
     assert len(_found(tmp_path)) > 5
     await store.delete(LOCAL, "gone")
-    assert await store.purge(NO_TIME) == 1
+    assert await store.operations.purge(NO_TIME) == 1
     assert _found(tmp_path) == set()
     assert (await store.search(LOCAL, CANARIES[0])).items == ()
     assert len((await store.search(LOCAL, "kept", limit=300)).items) == 200

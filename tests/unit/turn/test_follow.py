@@ -13,9 +13,9 @@ from threadkeep.conversation.parts import Reasoning
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
-from threadkeep.store.base import Outages, Store
+from threadkeep.store.base import Store
 from threadkeep.store.paging import MOST_HELD
-from threadkeep.store.values import Draft, LogPage
+from threadkeep.store.values import Draft, LogPage, SpoolState
 from threadkeep.turn.follow import PAGE, _catch_up, events_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -42,10 +42,18 @@ def told(shown: LogPage, cursor: Cursor) -> list[str]:
     return [name_of(event) for event in events_of(shown, cursor)]
 
 
+class Alone:
+    """A store that no database is behind."""
+
+    def spool_state(self, _scope: Scope, _conversation: str) -> SpoolState:
+        """Return that nothing is kept elsewhere."""
+        return SpoolState()
+
+
 class LongStore:
     """The log of a conversation with messages of a size, and how many characters were read of it at a time."""
 
-    outages = Outages()
+    operations = Alone()
 
     def __init__(self, *sizes: int) -> None:
         self.whole = page(*(Message(role=Role.USER, content="x" * size) for size in sizes), draft=draft("Once"))

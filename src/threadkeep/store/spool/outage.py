@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from threadkeep.background import supervised
 from threadkeep.conversation.clock import Clock
 from threadkeep.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
-from threadkeep.store.base import Store
+from threadkeep.store.base import Operations
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class OutageWatch:
     `held` tells in words how much is."""
 
     def __init__(
-        self, database: Store, clock: Clock, drain: Callable[[], Awaitable[bool]], held: Callable[[], str]
+        self, database: Operations, clock: Clock, drain: Callable[[], Awaitable[bool]], held: Callable[[], str]
     ) -> None:
         self._database = database
         self._clock = clock

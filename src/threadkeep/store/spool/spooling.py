@@ -20,7 +20,7 @@ from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
 from threadkeep.store import values
-from threadkeep.store.base import Operations, Outages, Store
+from threadkeep.store.base import Operations, Store
 from threadkeep.store.caps import Caps
 from threadkeep.store.changes import NotifyChannel
 from threadkeep.store.ruled import RuledStore
@@ -56,7 +56,7 @@ def _of_all(verb: VerbT) -> VerbT:
     return cast(VerbT, ask)
 
 
-class SpoolingStore(Store, Operations, Outages):
+class SpoolingStore(Store, Operations):
     """Passes everything on to the `database`, and in an outage to the `spool`; `kept` are the conversations there."""
 
     def __init__(
@@ -73,7 +73,7 @@ class SpoolingStore(Store, Operations, Outages):
         self.audit = database.audit
         self.files = database.files and cast(Any, Remembering(database.files, self._watch.ask))
         self.unreached, self.caps = database.unreached, database.caps
-        self.operations = self.outages = self
+        self.operations = self
         spool.caps = Caps(queued_turns=database.caps.queued_turns)
 
     async def take_up(self, away: errors.StoreError | None) -> None:

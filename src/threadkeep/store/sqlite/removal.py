@@ -3,10 +3,11 @@
 The functions of `Remover` run inside a transaction of the writer: all or nothing. A deleted conversation has lost its
 id, by which everybody looks for it, and keeps all its rows until it is purged.
 
-`scrub` overwrites what SQLite leaves behind of removed rows, although it overwrites these (`secure_delete`). A page that SQLite has rebuilt may keep copies of rows that went to another page, in the room between its cell pointers
-and its cells: no statement reads or clears that, so it is overwritten in the file itself, where nobody looks at it and
-where a write that is cut off does no harm. The full-text index keeps the beginnings of removed words as separators of
-its pages: each is replaced by the next word that is still there.
+`scrub` overwrites what SQLite leaves behind of removed rows, although it overwrites these (`secure_delete`). A page
+that SQLite has rebuilt may keep copies of rows that went to another page, in the room between its cell pointers and its
+cells: no statement reads or clears that, so it is overwritten in the file itself, where nobody looks at it and where a
+write that is cut off does no harm. The full-text index keeps the beginnings of removed words as separators of its
+pages: each is replaced by the next word that is still there.
 """
 
 import struct

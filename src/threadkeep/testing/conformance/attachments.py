@@ -289,11 +289,11 @@ class TestAttachments:
                 await verb(ADA, saved.file)
         assert await files.remove_unused(ADA.tenant) == 0
         await store.restore(ADA, "two")
-        await store.purge(timedelta(0))
+        await store.operations.purge(timedelta(0))
         assert await files.remove_unused(ADA.tenant) == 0
         assert await files.read(ADA, saved.file) == PNG
         await store.delete(ADA, "two")
-        await store.purge(timedelta(0))
+        await store.operations.purge(timedelta(0))
         with pytest.raises(FileNotFound):
             await files.find(ADA, saved.file)
         assert await files.remove_unused(ADA.tenant) == 1
@@ -308,7 +308,7 @@ class TestAttachments:
         await _send(store, "c", saved)
         await store.delete(ADA, "c")
         assert (await files.receive(ADA, "a.png", "", _in_pieces(PNG)))[0].id == saved.file
-        await store.purge(timedelta(0))
+        await store.operations.purge(timedelta(0))
         assert await files.remove_unused(ADA.tenant) == 0
         assert await files.read(ADA, saved.file) == PNG
 

@@ -63,7 +63,7 @@ LIMITED: tuple[Callable[[Store, str, int], Awaitable[object]], ...] = (
     lambda store, name, limit: store.newest(ADA, name, before=1, limit=limit),
     lambda store, name, limit: store.after(ADA, name, 1, limit=limit),
     lambda store, name, limit: store.log(ADA, name, Cursor(), limit=limit),
-    lambda store, name, limit: store.expired(MINUTE, limit=limit),
+    lambda store, name, limit: store.operations.expired(MINUTE, limit=limit),
     lambda store, name, limit: store.search(ADA, "hello", limit=limit),
 )
 

@@ -32,7 +32,7 @@ async def _outcomes(waiting: Iterable[Awaitable[Any]]) -> list[type[BaseExceptio
 class TestCaps:
     async def test_what_is_just_coming_counts(self, store: Store, clock: FakeClock) -> None:
         name = await new(store)
-        store.caps = Caps(user=Load(bytes=400))
+        store.operations.caps = Caps(user=Load(bytes=400))
         said = Append(bodies=(asked(LONG),))
         entry = Entry(conversation="other", seq=1, parent=None, created_at=clock.now, body=asked(LONG))
         brought = (
@@ -59,7 +59,7 @@ class TestCaps:
     ) -> None:
         other = await open_another()
         names = [await new(store) for _ in range(8)]
-        store.caps, other.caps = Caps(user=Load(bytes=2600)), Caps(user=Load(bytes=2600))
+        store.operations.caps, other.operations.caps = Caps(user=Load(bytes=2600)), Caps(user=Load(bytes=2600))
         said = Append(bodies=(asked(LONG),))
         handles = (store, other) * 4
         outcomes = await _outcomes(handle.append(ADA, name, said) for handle, name in zip(handles, names, strict=True))
@@ -71,7 +71,7 @@ class TestCaps:
         self, store: Store, open_another: OpenAnother
     ) -> None:
         other = await open_another()
-        store.caps, other.caps = Caps(user=Load(5)), Caps(user=Load(5))
+        store.operations.caps, other.operations.caps = Caps(user=Load(5)), Caps(user=Load(5))
         outcomes = await _outcomes(handle.create(ADA, NewConversation()) for handle in (store, other) * 6)
         assert outcomes.count(None) == 5
         assert outcomes.count(TooManyConversations) == 7
@@ -79,13 +79,13 @@ class TestCaps:
         await other.close()
 
     async def test_what_was_acknowledged_elsewhere_is_taken_whatever_the_caps(self, store: Store) -> None:
-        store.caps = Caps(user=Load(1, 10))
+        store.operations.caps = Caps(user=Load(1, 10))
         await new(store)
         kept = await store.create(ADA, NewConversation(title=LONG), within_caps=False)
         assert (await store.get(ADA, kept.conversation.id)).title == LONG
 
     async def test_a_tenant_has_caps_of_its_own(self, store: Store) -> None:
-        store.caps = Caps(tenant=Load(2, 1000))
+        store.operations.caps = Caps(tenant=Load(2, 1000))
         name = await new(store)
         theirs = await new(store, BOB)
         async with refused(store, TooManyConversations):
@@ -97,7 +97,7 @@ class TestCaps:
         assert outcomes.count(None) == outcomes.count(StorageFull) == 2
 
     async def test_who_deletes_has_room_at_once_and_gets_back_what_still_fits(self, store: Store) -> None:
-        store.caps = Caps(user=Load(1, 1000))
+        store.operations.caps = Caps(user=Load(1, 1000))
         first = await new(store, ADA, LONG)
         async with refused(store, TooManyConversations):
             await store.create(ADA, NewConversation())
@@ -111,7 +111,7 @@ class TestCaps:
 
     async def test_what_was_accepted_is_answered_and_what_takes_no_room_is_done(self, store: Store) -> None:
         name = await new(store)
-        store.caps = Caps(user=Load(bytes=400))
+        store.operations.caps = Caps(user=Load(bytes=400))
         lease = await running(store, name)
         await run(store, name, "queued")
         await store.write(lease, "m1", 0, LONG)
@@ -131,7 +131,7 @@ class TestCaps:
                 counted.append(holder.user)
                 return super().check(holder, kept, brought)
 
-        store.caps = Counting(user=Load(1_000_000, 1024**4), clock=lambda: seconds[0])
+        store.operations.caps = Counting(user=Load(1_000_000, 1024**4), clock=lambda: seconds[0])
         name = await new(store)
         for _ in range(3):
             await say(store, name, "hello")
@@ -146,7 +146,7 @@ class TestQueues:
     async def test_only_so_many_turns_wait_in_a_conversation(self, store: Store, open_another: OpenAnother) -> None:
         other = await open_another()
         name = await new(store)
-        store.caps, other.caps = Caps(queued_turns=3), Caps(queued_turns=3)
+        store.operations.caps, other.operations.caps = Caps(queued_turns=3), Caps(queued_turns=3)
         await run(store, name, "runs")
         outcomes = await _outcomes(run(handle, name, "waits") for handle in (store, other) * 4)
         assert outcomes.count(None) == 3

@@ -139,6 +139,6 @@ class TestCounts:
     async def test_a_conversation_with_the_id_of_a_purged_one_is_counted_anew(self, store: Store) -> None:
         name = await new(store, ADA, *["x"] * 600)
         await store.delete(ADA, name)
-        assert await store.purge(NO_TIME) == 1
+        assert await store.operations.purge(NO_TIME) == 1
         await new(store, ADA, *["y"] * 300, name=name)
         assert await store.count(ADA, name) == 300

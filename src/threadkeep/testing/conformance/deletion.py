@@ -62,7 +62,7 @@ class TestDeletion:
         assert (await store.list("acme")).items == ()
         assert await store.operations.users("acme") == ()
         assert (await store.search(ADA, "words")).items == ()
-        assert await store.expired(MINUTE) == ()
+        assert await store.operations.expired(MINUTE) == ()
         assert (await store.operations.statistics(ADA.tenant)).conversations == 0
         async with refused(store, ConversationNotFound):
             await store.delete(ADA, name)
@@ -82,7 +82,7 @@ class TestDeletion:
             assert await store.turns(ADA, "again") == ()
             assert (await store.search(ADA, "words")).items == ()
             assert len((await store.search(ADA, "things")).items) == 1
-            assert await store.purge(NO_TIME) == (0 if purged else 1)
+            assert await store.operations.purge(NO_TIME) == (0 if purged else 1)
 
     # Restoring
 
@@ -146,7 +146,7 @@ class TestDeletion:
             await store.restore(ADA, "c")
             assert texts_of(await store.newest(ADA, "c")) == ["third"]
             await store.delete(ADA, "c")
-        assert await store.purge(NO_TIME) == 3
+        assert await store.operations.purge(NO_TIME) == 3
 
     async def test_two_users_who_used_one_id_get_back_their_own(self, store: Store) -> None:
         for scope in (ADA, BOB):
@@ -203,14 +203,14 @@ class TestDeletion:
         await run(store, name, "queued")
         await store.delete(ADA, name)
         clock.advance(61)
-        assert await store.expired(MINUTE) == ()
+        assert await store.operations.expired(MINUTE) == ()
         await store.restore(ADA, name)
-        (lost,) = await store.expired(MINUTE)
+        (lost,) = await store.operations.expired(MINUTE)
         taken = await store.take(lost, "two", MINUTE)
         with pytest.raises(LeaseLost):
             await store.extend(lease, MINUTE)
         await settle(store, taken)
-        (queued,) = await store.expired(MINUTE)
+        (queued,) = await store.operations.expired(MINUTE)
         assert (queued.conversation, queued.owner) == (name, None)
 
     # Keys
@@ -247,14 +247,14 @@ class TestDeletion:
         clock.advance(10)
         await store.delete(ADA, "second")
         before = await _seen(store)
-        assert await store.purge(timedelta(seconds=10)) == 2
-        assert await store.purge(timedelta(seconds=10)) == 0
+        assert await store.operations.purge(timedelta(seconds=10)) == 2
+        assert await store.operations.purge(timedelta(seconds=10)) == 0
         assert await _seen(store) == before
         for scope in (ADA, EVE):
             async with refused(store, ConversationNotFound):
                 await store.restore(scope, "first")
         assert (await store.restore(ADA, "second")).title == "grown"
-        assert await store.purge(NO_TIME) == 0
+        assert await store.operations.purge(NO_TIME) == 0
         assert (await store.get(ADA, "kept")).title == "grown"
 
     async def test_time_counts_from_the_last_deletion(self, store: Store, clock: FakeClock) -> None:
@@ -263,20 +263,20 @@ class TestDeletion:
         clock.advance(60)
         await store.restore(ADA, name)
         await store.delete(ADA, name)
-        assert await store.purge(timedelta(microseconds=1)) == 0
-        assert await store.purge(NO_TIME) == 1
+        assert await store.operations.purge(timedelta(microseconds=1)) == 0
+        assert await store.operations.purge(NO_TIME) == 1
 
     async def test_a_purge_for_one_user_leaves_what_others_deleted(self, store: Store) -> None:
         for scope in (ADA, BOB, EVE):
             await store.delete(scope, await new(store, scope, "words", name=f"of-{scope.tenant}-{scope.user}"))
-        assert await store.purge(NO_TIME, owner=Scope(tenant="acme", user="nobody")) == 0
-        assert await store.purge(NO_TIME, owner=ADA) == 1
+        assert await store.operations.purge(NO_TIME, owner=Scope(tenant="acme", user="nobody")) == 0
+        assert await store.operations.purge(NO_TIME, owner=ADA) == 1
         with pytest.raises(ConversationNotFound):
             await store.restore(ADA, "of-acme-ada")
         for scope in (BOB, EVE):
             await store.restore(scope, f"of-{scope.tenant}-{scope.user}")
             assert len((await store.search(scope, "words")).items) == 1
-        assert await store.purge(NO_TIME) == 0
+        assert await store.operations.purge(NO_TIME) == 0
 
     async def test_whoever_has_nothing_left_comes_back_under_the_same_name_to_all(
         self, store: Store, open_another: OpenAnother
@@ -286,14 +286,14 @@ class TestDeletion:
             name = await new(store, ADA, "hello")
             assert [item.id for item in (await other.list(ADA)).items] == [name]
             await store.delete(ADA, name)
-            assert await each.purge(NO_TIME) == 1
+            assert await each.operations.purge(NO_TIME) == 1
             assert await store.operations.users("acme") == ()
             again = await new(other, ADA, "hello again")
             for one in (store, other):
                 assert [item.id for item in (await one.list(ADA)).items] == [again]
                 assert await one.operations.users("acme") == ("ada",)
             await other.delete(ADA, again)
-            assert await other.purge(NO_TIME, owner=ADA) == 1
+            assert await other.operations.purge(NO_TIME, owner=ADA) == 1
         await other.close()
 
     async def test_a_large_conversation_is_purged_and_its_neighbours_stay(self, store: Store, clock: FakeClock) -> None:
@@ -302,7 +302,7 @@ class TestDeletion:
             await say(store, large, *["many words"] * 500)
         kept = await new(store, ADA, "few words")
         await store.delete(ADA, large)
-        assert await store.purge(NO_TIME) == 1
+        assert await store.operations.purge(NO_TIME) == 1
         assert [hit.conversation for hit in (await store.search(ADA, "words")).items] == [kept]
         await say(store, kept, "other words")
         assert len((await store.search(ADA, "words")).items) == 2
@@ -316,7 +316,10 @@ class TestDeletion:
             name = await new(store, ADA, "one", "two", name=f"c{at}")
             await store.delete(ADA, name)
             restored, *purged = await asyncio.gather(
-                store.restore(ADA, name), other.purge(NO_TIME), store.purge(NO_TIME), return_exceptions=True
+                store.restore(ADA, name),
+                other.operations.purge(NO_TIME),
+                store.operations.purge(NO_TIME),
+                return_exceptions=True,
             )
             if isinstance(restored, ConversationNotFound):
                 assert sorted(map(str, purged)) == ["0", "1"]

@@ -137,7 +137,7 @@ class TestDrafts:
         name = await new(store)
         await store.write(await running(store, name), "m1", 0, "half an ans")
         clock.advance(61)
-        (seen,) = await store.expired(MINUTE)
+        (seen,) = await store.operations.expired(MINUTE)
         lease = await store.take(seen, "two", MINUTE)
         draft = await _draft(store, name)
         assert draft is not None
@@ -152,7 +152,7 @@ class TestDrafts:
         name = await new(store)
         await store.write(await running(store, name), "m1", 0, "half")
         clock.advance(61)
-        (seen,) = await store.expired(MINUTE)
+        (seen,) = await store.operations.expired(MINUTE)
         lease = await store.take(seen, "two", MINUTE)
         await store.write(lease, "m1", 4, " and half")
         await settle(store, lease, _message("half and half"))

@@ -30,7 +30,7 @@ class TestHandles:
     async def test_a_store_that_works_can_be_pinged(self, store: Store) -> None:
         name = await new(store, ADA, "hello")
         before = await everything(store, ADA)
-        await store.ping()
+        await store.operations.ping()
         assert await everything(store, ADA) == before
         assert (await store.get(ADA, name)).entries == 1
 

@@ -194,7 +194,7 @@ class TestImports:
         await store.import_entries(ADA, _import(conversation, entries, open_turns=states))
         assert {turn.number: turn.state for turn in await store.turns(ADA, name)} == states
         clock.advance(seconds=1)
-        (expired,) = await store.expired(NO_TIME)
+        (expired,) = await store.operations.expired(NO_TIME)
         assert expired.number == 1
         lease = await store.take(expired, "two", MINUTE)
         await settle(store, lease, answered("at last"))
@@ -306,16 +306,16 @@ class TestAdoption:
         begin = Begin(message=asked("2"), owner="one", lease_for=MINUTE, key=key("sent"))
         begun = await store.begin(ADA, name, begin)
         assert (begun.turn, begun.replayed, len(begun.entries)) == (2, True, 2)
-        assert await store.expired(MINUTE) == ()
+        assert await store.operations.expired(MINUTE) == ()
         clock.advance(seconds=11)
-        (expired,) = await store.expired(MINUTE)
+        (expired,) = await store.operations.expired(MINUTE)
         assert expired.number == 2
 
     async def test_a_queued_turn_that_was_adopted_can_be_started(self, store: Store, clock: FakeClock) -> None:
         name = await new(store, ADA, "1")
         queued = TurnChange(state=TurnState.QUEUED, message=asked("2"))
         await store.adopt(ADA, name, await _adopt(store, clock, name, (queued, 1, -1)))
-        assert [turn.number for turn in await store.expired(MINUTE)] == [2]
+        assert [turn.number for turn in await store.operations.expired(MINUTE)] == [2]
         begun = await store.start(ADA, name, "two", MINUTE)
         assert begun is not None
         assert (begun.turn, begun.entries[0].parent) == (2, 1)

@@ -34,15 +34,16 @@ class TestLeases:
         lease = await running(store, stranded)
         queued = [(await run(store, stranded, text)).turn for text in ("second", "third")]
         await running(store, lost)
-        assert await store.expired(MINUTE) == ()
+        assert await store.operations.expired(MINUTE) == ()
         await settle(store, lease, answered("first"))
-        assert [(turn.conversation, turn.number) for turn in await store.expired(MINUTE)] == [(stranded, queued[0])]
+        expired = await store.operations.expired(MINUTE)
+        assert [(turn.conversation, turn.number) for turn in expired] == [(stranded, queued[0])]
         clock.advance(61)
-        expired = await store.expired(MINUTE)
+        expired = await store.operations.expired(MINUTE)
         assert [turn.conversation for turn in expired] == [lost, stranded]
         assert expired[1].state is TurnState.QUEUED
         await store.start(ADA, stranded, "two", MINUTE)
-        assert [turn.conversation for turn in await store.expired(MINUTE)] == [lost]
+        assert [turn.conversation for turn in await store.operations.expired(MINUTE)] == [lost]
 
     async def test_a_lease_that_runs_out_is_listed_the_longest_ago_first(self, store: Store, clock: FakeClock) -> None:
         names = []
@@ -50,14 +51,14 @@ class TestLeases:
             names.append(await new(store, scope))
             await running(store, names[-1], scope=scope)
             clock.advance(1)
-        assert await store.expired(MINUTE) == ()
+        assert await store.operations.expired(MINUTE) == ()
         clock.advance(30)
-        assert await store.expired(MINUTE) == ()
+        assert await store.operations.expired(MINUTE) == ()
         clock.advance(60)
-        expired = await store.expired(MINUTE)
+        expired = await store.operations.expired(MINUTE)
         assert [(turn.scope, turn.conversation) for turn in expired] == list(zip((ADA, EVE, BOB), names, strict=True))
         assert expired[:1] == await store.turns(ADA, names[0])
-        assert await store.expired(MINUTE, limit=2) == expired[:2]
+        assert await store.operations.expired(MINUTE, limit=2) == expired[:2]
 
     async def test_an_owner_whose_clock_was_an_hour_ahead_leaves_no_turn_open_for_longer_than_others(
         self, store: Store, clock: FakeClock
@@ -68,12 +69,12 @@ class TestLeases:
         await store.extend(lease, MINUTE)
         clock.jump(-3600)
         clock.advance(61)
-        (seen,) = await store.expired(MINUTE)
+        (seen,) = await store.operations.expired(MINUTE)
         clock.jump(3600)
         await store.take(seen, "two", MINUTE)
         clock.jump(-3600)
         clock.advance(61)
-        assert [turn.fence for turn in await store.expired(MINUTE)] == [seen.fence + 1]
+        assert [turn.fence for turn in await store.operations.expired(MINUTE)] == [seen.fence + 1]
 
     async def test_an_extended_lease_holds_from_now_on(self, store: Store, clock: FakeClock) -> None:
         name = await new(store)
@@ -83,9 +84,9 @@ class TestLeases:
         (turn,) = await store.turns(ADA, name)
         assert turn.until == clock.now + MINUTE
         clock.advance(59)
-        assert await store.expired(MINUTE) == ()
+        assert await store.operations.expired(MINUTE) == ()
         clock.advance(2)
-        assert [turn.number for turn in await store.expired(MINUTE)] == [lease.turn]
+        assert [turn.number for turn in await store.operations.expired(MINUTE)] == [lease.turn]
 
     async def test_extending_a_lease_is_not_an_entry(self, store: Store) -> None:
         name = await new(store)
@@ -102,7 +103,7 @@ class TestLeases:
         clock.advance(3600)
         await store.write(lease, "m1", 0, "late")
         await store.extend(lease, MINUTE)
-        assert await store.expired(MINUTE) == ()
+        assert await store.operations.expired(MINUTE) == ()
         await settle(store, lease, answered("late").model_copy(update={"id": "m1"}))
 
     async def test_who_takes_up_a_turn_shuts_out_its_former_owner(
@@ -112,12 +113,12 @@ class TestLeases:
         former = await running(store, name)
         clock.advance(61)
         other = await open_another()
-        (seen,) = await other.expired(MINUTE)
+        (seen,) = await other.operations.expired(MINUTE)
         lease = await other.take(seen, "two", MINUTE)
         assert lease.fence > former.fence
         assert (lease.scope, lease.conversation, lease.turn, lease.owner) == (ADA, name, former.turn, "two")
         await _cannot_write(store, former)
-        assert await store.expired(MINUTE) == ()
+        assert await store.operations.expired(MINUTE) == ()
         await settle(other, lease, answered("the answer"))
         await _cannot_write(store, former)
         await _cannot_write(store, lease)
@@ -132,7 +133,7 @@ class TestLeases:
         await run(other, name, "queued before the first text")
         await store.write(former, "m1", 0, "half")
         clock.advance(61)
-        seen = next(turn for turn in await other.expired(MINUTE) if turn.number == former.turn)
+        seen = next(turn for turn in await other.operations.expired(MINUTE) if turn.number == former.turn)
         lease = await other.take(seen, "two", MINUTE)
         half = answered("half").model_copy(update={"id": "m1"})
         await other.append(ADA, name, Append(bodies=(half,), lease=lease))
@@ -147,7 +148,7 @@ class TestLeases:
         await running(store, name)
         for count in (1, 2, 3):
             clock.advance(61)
-            (seen,) = await store.expired(MINUTE)
+            (seen,) = await store.operations.expired(MINUTE)
             lease = await store.take(seen, f"owner-{count}", MINUTE)
             (turn,) = await store.turns(ADA, name)
             assert (turn.fence, turn.owner) == (lease.fence, f"owner-{count}")
@@ -161,7 +162,7 @@ class TestLeases:
         name = await new(store)
         await running(store, name)
         clock.advance(61)
-        (seen,) = await store.expired(MINUTE)
+        (seen,) = await store.operations.expired(MINUTE)
         await store.take(seen, "two", MINUTE)
         async with refused(store, LeaseLost):
             await store.take(seen, "three", MINUTE)
@@ -221,4 +222,4 @@ class TestLeases:
         async with refused(store, LeaseLost):
             await store.take(seen, "two", MINUTE)
         clock.advance(3600)
-        assert await store.expired(MINUTE) == ()
+        assert await store.operations.expired(MINUTE) == ()

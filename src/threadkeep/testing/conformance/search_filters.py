@@ -156,7 +156,7 @@ class TestSearchFilters:
         await store.restore(ADA, "a")
         assert await _found(other, "otters ") == [("a", None)]
         await store.delete(ADA, "a")
-        await store.purge(NO_TIME)
+        await store.operations.purge(NO_TIME)
         assert await _found(other, "otters ") == []
         await other.close()
 

@@ -73,7 +73,7 @@ class TestShares:
         await store.restore(ADA, name)
         assert (await find_share(store, clock, token))[0].id == name
         await store.delete(ADA, name)
-        await store.purge(timedelta(0))
+        await store.operations.purge(timedelta(0))
         await store.create(ADA, NewConversation(id=name))
         await say(store, name, "another conversation")
         async with refused(store, ShareNotFound):

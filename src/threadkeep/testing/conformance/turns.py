@@ -246,7 +246,7 @@ class TestTurns:
         assert (await run(store, name, "meanwhile")).lease is None
         assert await store.start(ADA, name, "two", MINUTE) is None
         clock.advance(3600)
-        assert await store.expired(MINUTE) == ()
+        assert await store.operations.expired(MINUTE) == ()
         async with refused(store, LeaseLost):
             await store.append(ADA, name, Append(bodies=(answered("x"),), lease=lease))
 

@@ -48,7 +48,7 @@ async def _run_and_store(active: ActiveTurn, step: RunTools) -> None:
         else:
             state = await _store_result(active, call, outcome, state)
     if not all(_is_repeatable(active, call) for call in to_run):
-        await active.deps.store.outages.reach(lease)
+        await active.deps.store.operations.reach(lease)
     context = ToolContext(
         scope=lease.scope,
         conversation=lease.conversation,

@@ -30,6 +30,6 @@ async def test_a_purge_that_was_cut_off_is_finished_by_the_next(
     assert (await pool.one("purge", tenant, *found, 0, 2))["is_left"]
     with pytest.raises(ConversationNotFound):
         await store.restore(ADA, "c")
-    assert await store.purge(NO_TIME) == 2
+    assert await store.operations.purge(NO_TIME) == 2
     assert (await pool.one("next_removal", tenant, NO_TIME, None))["conversation"] is None
     await store.close()

@@ -23,7 +23,7 @@ async def test_a_database_that_goes_away_again_while_the_last_is_written_is_look
             watch.fall(StoreFull())
         return True
 
-    watch = OutageWatch(await open_store("memory:"), utc_now, drain, lambda: "nothing")
+    watch = OutageWatch((await open_store("memory:")).operations, utc_now, drain, lambda: "nothing")
     watch.fall(StoreFull())
     began = watch.since
     await drains.acquire()
@@ -39,7 +39,7 @@ async def test_what_failed_in_an_outage_is_told_of_no_more_when_it_has_ended() -
     async def drain() -> bool:
         return True
 
-    database = await open_store("memory:")
+    database = (await open_store("memory:")).operations
     watch = OutageWatch(database, utc_now, drain, lambda: "nothing")
     watch.fall(StoreFull())
     await database.unreached.each("a job", ["a"], work)
@@ -61,7 +61,7 @@ async def test_the_log_tells_again_and_again_how_much_is_held(
         drains.release()
         return False
 
-    watch = OutageWatch(await open_store("memory:"), utc_now, drain, lambda: "3 conversations")
+    watch = OutageWatch((await open_store("memory:")).operations, utc_now, drain, lambda: "3 conversations")
     watch.fall(StoreFull())
     for _ in range(outage.LOOKS_UNTOLD + 1):
         await drains.acquire()

@@ -90,7 +90,7 @@ async def test_the_index_holds_exactly_the_words_of_a_message_until_it_is_purged
     assert {term for (term,) in db.rows("SELECT term FROM held")} == of_first | of_second
     await store.delete(ADA, "first")
     clock.advance(60)
-    await store.purge(timedelta(seconds=1))
+    await store.operations.purge(timedelta(seconds=1))
     assert {term for (term,) in db.rows("SELECT term FROM held")} == of_second
     db.execute("INSERT INTO word (word) VALUES ('integrity-check')")
     await store.close()

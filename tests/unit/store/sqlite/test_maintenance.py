@@ -27,7 +27,7 @@ async def store(tmp_path: Path, clock: FakeClock) -> AsyncIterator[SqliteStore]:
 async def test_every_ping_writes_something_new(store: SqliteStore, tmp_path: Path) -> None:
     reader = apsw.Connection(str(tmp_path / "t.db"))
     for beats in (1, 2, 3):
-        await store.ping()
+        await store.operations.ping()
         assert reader.execute("SELECT beats FROM pulse").fetchall() == [(beats,)]
     reader.close()
 
@@ -36,13 +36,13 @@ async def test_a_file_that_is_gone_or_another_one_is_told(store: SqliteStore, tm
     path = tmp_path / "t.db"
     path.rename(tmp_path / "moved.db")
     with pytest.raises(StoreUnavailable):
-        await store.ping()
+        await store.operations.ping()
     path.touch()
     with pytest.raises(StoreUnavailable):
-        await store.ping()
+        await store.operations.ping()
     path.unlink()
     (tmp_path / "moved.db").rename(path)
-    await store.ping()
+    await store.operations.ping()
 
 
 async def test_who_holds_the_file_for_too_long_is_told_of(
@@ -52,11 +52,11 @@ async def test_who_holds_the_file_for_too_long_is_told_of(
     other = apsw.Connection(str(tmp_path / "t.db"))
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailable):
-        await store.ping()
+        await store.operations.ping()
     other.execute("ROLLBACK")
     other.close()
     monkeypatch.undo()
-    await store.ping()
+    await store.operations.ping()
 
 
 @pytest.mark.parametrize("table", ["entry", "entry_by_seq"])
@@ -72,11 +72,11 @@ async def test_a_damaged_page_is_told_until_it_is_mended(store: SqliteStore, tmp
         file.flush()
         for _ in range(3):
             with pytest.raises(StoreCorrupt):
-                await store.ping()
+                await store.operations.ping()
         file.seek((page - 1) * 4096)
         file.write(good)
         file.flush()
-    await store.ping()
+    await store.operations.ping()
 
 
 async def test_all_entries_are_looked_at_in_time(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ async def test_all_entries_are_looked_at_in_time(store: SqliteStore, monkeypatch
     told = 0
     for _ in range(5):
         try:
-            await store.ping()
+            await store.operations.ping()
         except StoreError:
             told += 1
     assert told == 3

@@ -33,7 +33,7 @@ async def test_a_closed_store_says_so() -> None:
     store = await open_store("memory:")
     await new(store, LOCAL, name="a")
     await store.close()
-    for verb in (store.ping(), store.get(LOCAL, "a"), say(store, "a", "more", scope=LOCAL)):
+    for verb in (store.operations.ping(), store.get(LOCAL, "a"), say(store, "a", "more", scope=LOCAL)):
         with pytest.raises(StoreUnavailable):
             await verb
 

@@ -30,7 +30,7 @@ async def test_a_purge_that_was_cut_off_is_finished_by_the_next(
     store = await SqliteStore.open(tmp_path / "t.db", clock, new_id, MAX_BYTES)
     with pytest.raises(ConversationNotFound):
         await store.restore(ADA, name)
-    assert await store.purge(NO_TIME) == 1
+    assert await store.operations.purge(NO_TIME) == 1
     await store.close()
     rows = connect(tmp_path / "t.db")
     assert [rows.value(f"SELECT count(*) FROM {table}") for table in ("conversation", "entry", "word")] == [0, 0, 0]
@@ -66,7 +66,7 @@ async def test_copies_of_rows_in_unused_room_of_pages_are_overwritten(tmp_path: 
     assert _leave_behind(tmp_path / "t.db", b"zebrafinch") > 10
     store = await _open(tmp_path, clock)
     await store.delete(ADA, gone)
-    assert await store.purge(NO_TIME) == 1
+    assert await store.operations.purge(NO_TIME) == 1
     files = [path.read_bytes() for path in tmp_path.iterdir()]
     assert not any(b"zebrafinch" in data for data in files)
     assert len(await store.newest(ADA, kept, limit=1000)) == 300
@@ -84,7 +84,7 @@ async def test_no_separator_of_the_index_is_the_beginning_of_a_removed_word(tmp_
         said[person] = await new(store, person, *texts), sorted(words(" ".join(texts)))
     await store.maintenance.catch_up()
     await store.delete(BOB, said[BOB][0])
-    assert await store.purge(NO_TIME) == 1
+    assert await store.operations.purge(NO_TIME) == 1
     separators = [bytes(term)[1:] for (term,) in store._log.db.execute("SELECT term FROM word_idx")]
     present = [word.encode() for word in (*said[ADA][1], "¤")]
     assert len(separators) > 20
@@ -107,11 +107,11 @@ async def test_a_purge_that_was_cut_off_before_the_overwriting_is_finished_by_th
     with monkeypatch.context() as patch:
         patch.setattr(sqlite_store, "scrub", fail)
         with pytest.raises(StoreError):
-            await store.purge(NO_TIME)
+            await store.operations.purge(NO_TIME)
     await store.close()
     _leave_behind(tmp_path / "t.db", b"zebrafinch")
     store = await _open(tmp_path, clock)
-    assert await store.purge(NO_TIME) == 1
-    assert await store.purge(NO_TIME) == 0
+    assert await store.operations.purge(NO_TIME) == 1
+    assert await store.operations.purge(NO_TIME) == 0
     assert b"zebrafinch" not in (tmp_path / "t.db").read_bytes()
     await store.close()
