@@ -55,8 +55,8 @@ class FilesStore(SqliteStore):
         super().__init__(database, clock, ids, max_bytes)
         view_table.make_tables(self.writer.connection)
         self._problems = FileProblems(clock)
-        self._taking_in = TakingIn(self._log, self._run, self._look, self._problems, max_bytes)
-        self._views = ViewWriter(self._folder, self.writer, self._look, self._taking_in)
+        self._taking_in = TakingIn(self, self._log, self._problems, max_bytes)
+        self._views = ViewWriter(self._folder, self, self._taking_in)
         self._refused: dict[Path, FileSignature] = {}
         self._showing: asyncio.Task[None] | None = None
         self._is_closing = False
@@ -111,7 +111,7 @@ class FilesStore(SqliteStore):
     async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
         await self.write_views()
         count = await super().purge(kept_for, owner=owner)
-        await self._run(lambda: view_table.forget_purged(self.writer.connection))
+        await self.run(lambda: view_table.forget_purged(self.writer.connection))
         await self._views.remove_put_away()
         return count
 
@@ -192,7 +192,7 @@ class FilesStore(SqliteStore):
         """Take in everything that other programs wrote into the folder of a tenant."""
         folder = folder_of(self._folder, tenant)
         found = await in_thread(lambda: files_in(folder))
-        known = await self._look(lambda reader: view_table.signatures(reader.db, tenant))
+        known = await self.look(lambda reader: view_table.signatures(reader.db, tenant))
         for name in sorted(found.keys() | known.keys()):
             path, signature = folder / f"{name}.json", found.get(name)
             if known.get(name) == signature or self._refused.get(path) == (signature or NEVER):

@@ -3,9 +3,6 @@
 Read and compared in threads, then committed together with the note which file that was, if nobody else was faster.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
-
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import AlreadyExists, InvalidInput, StoreBusy, StoreCorrupt, StoreError, UnknownRole
 from threadkeep.store.caps import Caps
@@ -14,36 +11,21 @@ from threadkeep.store.files import view_table
 from threadkeep.store.files.view import Document, Taken, begun, digest, parse, read, taken
 from threadkeep.store.files.view_file import FileProblems, FoundFile, ViewFile, in_thread
 from threadkeep.store.files.view_table import KnownView
+from threadkeep.store.filesystem import FileSignature
 from threadkeep.store.record import Tip
-from threadkeep.store.sqlite.reader import Reader
+from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.sqlite.writing import LogWriter
 
-T = TypeVar("T")
 ATTEMPTS = 10
 """How often others may change a file or its conversation while it is taken in."""
-
-
-class Look(Protocol):
-    """Reads what may be much, as of one moment, in a thread."""
-
-    def __call__(self, look: Callable[[Reader], T]) -> Awaitable[T]:
-        """Return what was read."""
-
-
-class RunInWriter(Protocol):
-    """Runs work in a transaction of the writer."""
-
-    def __call__(self, work: Callable[[], T]) -> Awaitable[T]:
-        """Return what the work returns, once it is durable."""
 
 
 class TakingIn:
     """Takes in the files of one folder."""
 
-    def __init__(self, log: LogWriter, run: RunInWriter, look: Look, problems: FileProblems, max_bytes: int) -> None:
+    def __init__(self, store: SqliteStore, log: LogWriter, problems: FileProblems, max_bytes: int) -> None:
+        self._store = store
         self._log = log
-        self._run = run
-        self._look = look
         self.problems = problems
         self._max_bytes = max_bytes
 
@@ -51,14 +33,14 @@ class TakingIn:
         """Take in what is in the file of a conversation. Where there is none, `StoreCorrupt` or `UnknownRole` say why
         it cannot begin one; where there is one, it goes on and the problem is reported."""
         for _ in range(ATTEMPTS):
-            known = await self._look(lambda reader: view_table.find(reader.db, tenant, conversation))
+            known = await self._store.look(lambda reader: view_table.find(reader.db, tenant, conversation))
             found = await in_thread(file.read)
             if known is None:
                 if found is None or await self._begin(Scope(tenant=tenant, user=LOCAL.user), conversation, file, found):
                     return
                 continue
             try:
-                if await (self._change(known, file, found) if found else self._note_loss(known)):
+                if await (self._change(known, file, found) if found else self._note(known, None, None)):
                     return
             except StoreError as error:
                 self.problems.report(file.path, f"changes of another program could not be taken over: {error}")
@@ -79,7 +61,7 @@ class TakingIn:
                 return False
             return self._commit(scope, conversation, added, rows, found)
 
-        return await self._run(work)
+        return await self._store.run(work)
 
     def _opened(self, file: ViewFile, found: FoundFile) -> tuple[Document, list[Row]]:
         """Return what the file holds. One that is no JSON is set aside, any other is left as it is."""
@@ -100,25 +82,26 @@ class TakingIn:
 
     # The file of a conversation
 
-    async def _note_loss(self, known: KnownView) -> bool:
-        """Have a file that was removed written again."""
+    async def _note(self, known: KnownView, signature: FileSignature | None, made: bytes | None) -> bool:
+        """Note which file there is, or that there is none; one that is not the last of ours is written again."""
 
         def work() -> bool:
-            view_table.note_file(self._log.db, known, None, None)
-            view_table.note_change(self._log.db, known)
+            if made is None or made != known.digest:
+                view_table.note_change(self._log.db, known)
+            view_table.note_file(self._log.db, known, signature, made)
             return True
 
-        return await self._run(work)
+        return await self._store.run(work)
 
     async def _change(self, known: KnownView, file: ViewFile, found: FoundFile) -> bool:
         """Take in a file that is not the known one; return whether nobody changed something meanwhile."""
         made = digest(found.data)
-        if await self._look(lambda reader: view_table.has_digest(reader.db, known, made)):
-            return await self._note_own(known, found, made)
+        if await self._store.look(lambda reader: view_table.has_digest(reader.db, known, made)):
+            return await self._note(known, found.signature, made)
         try:
             document = await in_thread(lambda: read(parse(found.data), self._log.clock()))
             shown = None if known.changed == known.shown else known.head
-            added = await self._look(lambda reader: taken(reader.log(known.scope, known.id), document, shown))
+            added = await self._store.look(lambda reader: taken(reader.log(known.scope, known.id), document, shown))
             rows = await in_thread(lambda: added.rows(self._max_bytes))
         except (ValueError, StoreCorrupt, InvalidInput) as error:
             return await self._set_aside(known, file, error)
@@ -130,23 +113,12 @@ class TakingIn:
                 return False
             return self._commit(known.scope, known.id, added, rows, found)
 
-        return await self._run(work)
-
-    async def _note_own(self, known: KnownView, found: FoundFile, made: bytes) -> bool:
-        """Note a file of ours; one that is older than the last is brought up to date."""
-
-        def work() -> bool:
-            if made != known.digest:
-                view_table.note_change(self._log.db, known)
-            view_table.note_file(self._log.db, known, found.signature, made)
-            return True
-
-        return await self._run(work)
+        return await self._store.run(work)
 
     async def _set_aside(self, known: KnownView, file: ViewFile, error: Exception) -> bool:
         aside = await in_thread(lambda: file.set_aside(self._log.clock()))
         self.problems.report(file.path, f"it was damaged ({error}) and is kept in {aside}; it is written anew")
-        return await self._note_loss(known)
+        return await self._note(known, None, None)
 
     def _commit(self, scope: Scope, conversation: str, added: Taken, rows: list[Row], found: FoundFile) -> bool:
         """Store what was added, and note the file it came from; return whether the log still ends where it did."""

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.errors import ConversationNotFound, StoreError, ThreadkeepError
 from threadkeep.store.files import view_table
-from threadkeep.store.files.taking_in import Look, TakingIn
+from threadkeep.store.files.taking_in import TakingIn
 from threadkeep.store.files.view import digest, render
 from threadkeep.store.files.view_file import HIDDEN, ViewFile, folder_of, in_thread, remove_put_away
 from threadkeep.store.files.view_table import KnownView
 from threadkeep.store.filesystem import FileSignature
 from threadkeep.store.sqlite.reader import Reader
-from threadkeep.store.sqlite.writer import Transactions
+from threadkeep.store.sqlite.store import SqliteStore
 
 BATCH = 16
 """How many views are written between two commits."""
@@ -32,20 +32,12 @@ class _Rendered(NamedTuple):
     data: bytes | None = None
 
 
-class _Written(NamedTuple):
-    """What was written, and the signature of the file, if there is one."""
-
-    rendered: _Rendered
-    signature: FileSignature | None
-
-
 class ViewWriter:
     """Writes the views of one folder."""
 
-    def __init__(self, folder: Path, writer: Transactions, look: Look, taking_in: TakingIn) -> None:
+    def __init__(self, folder: Path, store: SqliteStore, taking_in: TakingIn) -> None:
         self._folder = folder
-        self._writer = writer
-        self._look = look
+        self._store = store
         self._taking_in = taking_in
         self._away = folder / HIDDEN / "deleted"
         self._lock = asyncio.Lock()
@@ -61,19 +53,20 @@ class ViewWriter:
     async def _pass(self) -> tuple[int, int]:
         """Look at each view that is behind; return how many were written, and how many files were changed."""
         count = changed = last = 0
-        while views := await self._behind(last):
+        while views := await self._store.look(partial(_behind, last)):
             written, others = await self._write(views)
-            count, changed, last = count + len(written), changed + len(others), views[-1].key
+            count, changed, last = count + written, changed + len(others), views[-1].key
             for view in others:
                 await self._take_in(view)
         return count, changed
 
-    async def _behind(self, after: int) -> list[KnownView]:
-        return await self._look(lambda reader: view_table.behind(reader.db, after, BATCH))
-
-    async def _write(self, views: list[KnownView]) -> tuple[list[_Written], list[KnownView]]:
-        rendered = await self._look(lambda reader: [each for view in views if (each := self._render(reader, view))])
-        database, written, others = self._writer.connection, list[_Written](), list[KnownView]()
+    async def _write(self, views: list[KnownView]) -> tuple[int, list[KnownView]]:
+        """Write some views; return how many, and those whose files are others than the known ones."""
+        rendered = await self._store.look(
+            lambda reader: [each for view in views if (each := self._render(reader, view))]
+        )
+        database, others = self._store.writer.connection, list[KnownView]()
+        written: list[tuple[_Rendered, FileSignature | None]] = []
 
         def announce() -> None:
             for view, _, data in rendered:
@@ -85,19 +78,19 @@ class ViewWriter:
                 view_table.note_file(database, view, signature, None if data is None else digest(data))
                 view_table.note_shown(database, view, view.changed, head)
 
-        await self._writer.run(announce)
+        await self._store.writer.run(announce)
         for each in rendered:
             try:
-                done = await in_thread(partial(self._keep, each))
+                signature = await in_thread(partial(self._keep, each))
             except StoreError as error:
                 self._report(each.view, error)
                 continue
-            if done is None:
+            if signature is None and each.data is not None:
                 others.append(each.view)
             else:
-                written.append(done)
-        await self._writer.run(note)
-        return written, others
+                written.append((each, signature))
+        await self._store.writer.run(note)
+        return len(written), others
 
     def _render(self, reader: Reader, view: KnownView) -> _Rendered | None:
         if view.is_deleted:
@@ -112,15 +105,14 @@ class ViewWriter:
             self._report(view, error)
             return None
 
-    def _keep(self, rendered: _Rendered) -> _Written | None:
-        """Replace or remove the file; return nothing if it is another than the known one."""
+    def _keep(self, rendered: _Rendered) -> FileSignature | None:
+        """Replace the file and return its signature, or nothing if it was another than the known one; or remove it."""
         view, file, away = rendered.view, self._file(rendered.view), self._away / f"{rendered.view.number:x}"
         if rendered.data is None:
             file.put_away(away, view.signature)
-            return _Written(rendered, None)
+            return None
         file.put_back(away)
-        signature = file.write(rendered.data, view.signature)
-        return None if signature is None else _Written(rendered, signature)
+        return file.write(rendered.data, view.signature)
 
     async def _take_in(self, view: KnownView) -> None:
         try:
@@ -130,7 +122,7 @@ class ViewWriter:
 
     async def remove_put_away(self) -> None:
         """Remove for good what was put away with conversations that are gone."""
-        kept = await self._look(lambda reader: {f"{number:x}" for number in view_table.numbers(reader.db)})
+        kept = await self._store.look(lambda reader: {f"{number:x}" for number in view_table.numbers(reader.db)})
         await in_thread(lambda: remove_put_away(self._away, kept))
 
     def _file(self, view: KnownView) -> ViewFile:
@@ -138,3 +130,7 @@ class ViewWriter:
 
     def _report(self, view: KnownView, error: Exception) -> None:
         self._taking_in.problems.report(self._file(view).path, f"it could not be written: {error}")
+
+
+def _behind(after: int, reader: Reader) -> list[KnownView]:
+    return view_table.behind(reader.db, after, BATCH)

@@ -213,7 +213,7 @@ class SpoolFile(SqliteStore):
                 written = Verb(lambda end: self._rules.write(end, lease, message, 0, text))
                 self._log.write(*copy.place, written, self.caps)
 
-        await self._run(work)
+        await self.run(work)
 
     async def remove(self, copy: Copy) -> None:
         """Take a conversation out again."""
@@ -224,7 +224,7 @@ class SpoolFile(SqliteStore):
             self.writer.connection.execute("DELETE FROM copy WHERE conversation = ?", (key,))
             self._remover.hide(*copy.place, None, act)
 
-        await self._run(work)
+        await self.run(work)
 
     async def keys_of(self, copy: Copy) -> list[KeyPlace]:
         """Return the keys that made entries of a conversation."""

@@ -76,7 +76,7 @@ class MemoryStore(SqliteStore):
         with translating_sqlite_errors(self._reader.db):
             yield
 
-    async def _look(self, look: Callable[[Reader], T]) -> T:
+    async def look(self, look: Callable[[Reader], T]) -> T:
         with self._snapshot():
             return look(self._reader)
 

@@ -123,7 +123,7 @@ class SqliteStore(RuledStore):
         check_new(new)
         caps = self.caps if within_caps else Caps()
         with self._damage.noted(new.id):
-            return await self._run(lambda: self._log.create(scope, new.id or self._ids(), new, key, at, caps))
+            return await self.run(lambda: self._log.create(scope, new.id or self._ids(), new, key, at, caps))
 
     async def _list(self, asked: ListQuery) -> Listing:
         with self._snapshot():
@@ -131,21 +131,21 @@ class SqliteStore(RuledStore):
 
     async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
         act = self._act(scope, conversation, "deleted")
-        await self._run(lambda: self._remover.hide(scope, conversation, expected_entries, act))
+        await self.run(lambda: self._remover.hide(scope, conversation, expected_entries, act))
 
     async def restore(self, scope: Scope, conversation: str, *, within_caps: bool = False) -> Conversation:
         act, caps = self._act(scope, conversation, "restored"), self.caps if within_caps else None
-        return await self._run(lambda: self._remover.restore(scope, conversation, act, caps))
+        return await self.run(lambda: self._remover.restore(scope, conversation, act, caps))
 
     async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
         moment = self._clock() - kept_for
-        while await self._run(lambda: self._remover.purge(moment, owner)):
+        while await self.run(lambda: self._remover.purge(moment, owner)):
             pass
-        emptied = await self._run(self._remover.emptied)
+        emptied = await self.run(self._remover.emptied)
         if not emptied and owner is None:
             return 0
         await self._scrub()
-        return await self._run(lambda: self._remover.remove_emptied(emptied))
+        return await self.run(lambda: self._remover.remove_emptied(emptied))
 
     async def _scrub(self) -> None:
         steps = scrub(self._path)
@@ -203,7 +203,7 @@ class SqliteStore(RuledStore):
     # Across conversations
 
     async def _search(self, asked: Search) -> HitPage:
-        return await self._look(lambda reader: hit_page(asked, search.search(reader, asked)))
+        return await self.look(lambda reader: hit_page(asked, search.search(reader, asked)))
 
     async def _related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], path: Sequence[Run], limit: int
@@ -213,7 +213,7 @@ class SqliteStore(RuledStore):
             found = relate(search.related(reader, log.key, words, path[0].last), path, limit)
             return [Related(entry, found[entry.seq]) for entry in log.at(list(found))]
 
-        return await self._look(look)
+        return await self.look(look)
 
     async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
         with self._snapshot():
@@ -237,7 +237,7 @@ class SqliteStore(RuledStore):
         with self._snapshot():
             return read(self._reader.log(scope, conversation))
 
-    async def _look(self, look: Callable[[Reader], T]) -> T:
+    async def look(self, look: Callable[[Reader], T]) -> T:
         """Read what may be much, as of one moment, in a thread."""
 
         def work() -> T:
@@ -265,11 +265,12 @@ class SqliteStore(RuledStore):
 
     async def _run_on_database(self, work: Callable[[SqliteDatabase], T], *, writes: bool = True) -> T:
         if writes:
-            return await self._run(lambda: work(self.writer.connection))
+            return await self.run(lambda: work(self.writer.connection))
         with self._snapshot():
             return work(self._reader.db)
 
-    async def _run(self, work: Callable[[], T]) -> T:
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do the work in a transaction of the writer, and return its result once that is durable."""
         result = await self.writer.run(work)
         await self._follow()
         return result
