@@ -12,7 +12,7 @@ from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Jump
-from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.conversation.value import Moment, Text, Value
 from threadkeep.store.base import ROOT
 
@@ -22,16 +22,6 @@ class KeyUse(Value):
 
     name: str
     digest: str
-
-
-class OpenTurn(Value):
-    """A turn as it is after a record. A final state takes it off the list of open turns."""
-
-    number: int
-    state: TurnState
-    owner: str | None = None
-    fence: int = 0
-    until: Moment | None = None
 
 
 class Chunk(Value):
@@ -52,19 +42,18 @@ class ImportedPlace(Value):
 
 
 class KeyPlace(KeyUse):
-    """A key that came along with entries of an import, and the first and the last of those that it made."""
+    """A key, and the first and the last of the entries that it made."""
 
     first: int
     last: int
 
 
 class Imported(Value):
-    """The places of the bodies of an import. `version` and `turns`, open ones and ended ones, come with its end, `keys`
-    with what they made."""
+    """The places of the bodies of an import. `version` and `turns`, open ones and ended ones, come with its end."""
 
     places: tuple[ImportedPlace, ...]
     version: int = 0
-    turns: tuple[OpenTurn, ...] = ()
+    turns: tuple[Turn, ...] = ()
     keys: tuple[KeyPlace, ...] = ()
 
 
@@ -77,7 +66,7 @@ class Record(Value):
     head: int | None = None
     turn: int | None = None
     bodies: tuple[Body, ...] = ()
-    open_turn: OpenTurn | None = None
+    open_turn: Turn | None = None
     chunk: Chunk | None = None
     key: KeyUse | None = None
     imported: Imported | None = None
@@ -88,7 +77,7 @@ class Record(Value):
         return own if self.imported is None else (*own, *self.imported.keys)
 
     @property
-    def turns(self) -> tuple[OpenTurn, ...]:
+    def turns(self) -> tuple[Turn, ...]:
         """The turns that this step changes, as they are after it."""
         if self.imported is not None:
             return self.imported.turns
@@ -174,14 +163,6 @@ def _imported(imported: Imported) -> Iterator[_Place]:
         yield each.parent, each.turn, each.at, each.beside
 
 
-class Replay(NamedTuple):
-    """What a key made the first time: the digest of its body, and the first and the last of its entries."""
-
-    digest: str
-    first: int
-    last: int
-
-
 class DraftEnd(NamedTuple):
     """The message being written: its id, its turn, and how much there is of it."""
 
@@ -215,14 +196,14 @@ class End(Protocol):
         """Where its log ends."""
 
     @property
-    def open_turns(self) -> Mapping[int, OpenTurn]:
+    def open_turns(self) -> Mapping[int, Turn]:
         """Its open turns, by number."""
 
     @property
     def draft(self) -> DraftEnd | None:
         """The message being written, if there is one."""
 
-    def replay(self, key: KeyUse) -> Replay | None:
+    def replay(self, key: KeyUse) -> KeyPlace | None:
         """Return what a key made in this conversation."""
 
     def is_on_branch(self, seq: int) -> bool:

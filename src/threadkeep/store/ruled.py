@@ -23,14 +23,15 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.errors import AlreadyExists, ConversationNotFound, ImportConflict, InvalidParent, LeaseLost, StoreBusy
-from threadkeep.store import import_rules, values
+from threadkeep.store import values
 from threadkeep.store.audit import AuditRow, act_now
 from threadkeep.store.base import ROOT, WALKED, Operations, Store
 from threadkeep.store.caps import Caps
 from threadkeep.store.checks import check_adopt, check_import
+from threadkeep.store.import_rules import ImportRules
 from threadkeep.store.paging import Listing, ListQuery, Search, activity_after, check_limit, list_page, search_after
 from threadkeep.store.record import End
-from threadkeep.store.rules import Decision, EndMovedError, Rules, Verb, key_use, replayed
+from threadkeep.store.rules import Decision, EndMovedError, Verb, key_use, replayed
 from threadkeep.store.unreached import Damage, Unreached
 from threadkeep.text.query import Query
 from threadkeep.text.words import query_forms
@@ -46,7 +47,7 @@ class RuledStore(Store, Operations):
     def __init__(self, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         self._clock = clock
         self._ids = ids
-        self._rules = Rules(clock, max_bytes)
+        self._rules = ImportRules(clock, max_bytes)
         self.caps = Caps()
         self.operations = self
         self.unreached = Unreached(self.ping, clock)
@@ -120,14 +121,14 @@ class RuledStore(Store, Operations):
             # An import in many parts is recorded once, with its last part.
             act = self._act(scope, name, "imported", entries=added[-1].seq) if imported.version is not None else None
             with suppress(EndMovedError):
-                decide = partial(import_rules.import_entries, self._rules, imported, rows, besides)
+                decide = partial(self._rules.import_entries, imported=imported, rows=rows, besides=besides)
                 return await self._write(scope, name, Verb(decide, brought=True, act=act))
         raise StoreBusy
 
     async def adopt(self, scope: Scope, conversation: str, adopt: values.Adopt) -> values.Appended:
         rows = check_adopt(adopt, self._rules.max_bytes)
         besides = await self._besides(scope, conversation, adopt.entries[0].seq - 1, adopt.entries)
-        verb = Verb(lambda end: import_rules.adopt(self._rules, adopt, rows, besides, end), adopt.key)
+        verb = Verb(lambda end: self._rules.adopt(end, adopt, rows, besides), adopt.key)
         return await self._write(scope, conversation, verb)
 
     async def made_by(self, scope: Scope, conversation: str, key: IdempotencyKey) -> tuple[int, int] | None:

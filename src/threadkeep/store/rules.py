@@ -23,7 +23,7 @@ from threadkeep.store.audit import AuditRow
 from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_append, check_begin, check_chunk, check_update, encode_within
 from threadkeep.store.codec import Row, encode
-from threadkeep.store.record import Chunk, DraftEnd, End, KeyUse, OpenTurn, Record, Replay, Tip
+from threadkeep.store.record import Chunk, DraftEnd, End, KeyUse, Record, Tip
 from threadkeep.store.values import Append, Appended, Begin, Begun
 
 T_co = TypeVar("T_co", covariant=True)
@@ -141,7 +141,7 @@ class Rules:
             return Decision(lambda entries: Begun(turn=found[0], entries=entries, replayed=True), again=found)
         parent = _parent(end, begin.parent, begin.expected_head)
         if not end.open_turns and not begin.waits:
-            turn = self._running(end.tip.last + 1, begin.owner, begin.lease_for)
+            turn = self._running(end, end.tip.last + 1, begin.owner, begin.lease_for)
             return self._run(end, turn, parent, begin.message, key)
         if begin.when_busy == "reject":
             raise errors.ConversationBusy
@@ -157,16 +157,15 @@ class Rules:
             [_queued(begin), *_renewal(end)],
             parent=parent,
             turn=number,
-            open_turn=OpenTurn(number=number, state=TurnState.QUEUED),
+            open_turn=turn_of(end, number, TurnState.QUEUED),
             key=key,
         )
 
-    def _running(self, number: int, owner: str, lease_for: timedelta) -> OpenTurn:
-        until = self.clock() + lease_for
-        return OpenTurn(number=number, state=TurnState.RUNNING, owner=owner, fence=1, until=until)
+    def _running(self, end: End, number: int, owner: str, lease_for: timedelta) -> Turn:
+        return turn_of(end, number, TurnState.RUNNING, owner=owner, fence=1, until=self.clock() + lease_for)
 
     def _run(
-        self, end: End, turn: OpenTurn, parent: int, message: Message | None, key: KeyUse | None = None
+        self, end: End, turn: Turn, parent: int, message: Message | None, key: KeyUse | None = None
     ) -> Decision[Begun]:
         """Store the message of a turn and that it runs; without a message, what it answers becomes the head."""
         change = TurnChange(state=TurnState.RUNNING)
@@ -186,7 +185,7 @@ class Rules:
         turns = end.open_turns
         if not turns or any(turn.state is not TurnState.QUEUED for turn in turns.values()):
             return Decision(_nothing)
-        turn = self._running(min(turns), owner, lease_for)
+        turn = self._running(end, min(turns), owner, lease_for)
         queued = end.queued(turn.number)
         return self._run(end, turn, end.tip.head if queued.parent is None else queued.parent, queued.message)
 
@@ -194,7 +193,7 @@ class Rules:
         turn = end.open_turns.get(seen.number)
         if turn is None or turn.state is TurnState.QUEUED or (turn.fence, turn.state) != (seen.fence, seen.state):
             raise errors.LeaseLost
-        taken = self._running(turn.number, owner, lease_for).model_copy(update={"fence": turn.fence + 1})
+        taken = self._running(end, turn.number, owner, lease_for).model_copy(update={"fence": turn.fence + 1})
         lease = _lease(end, taken)
         change = TurnChange(state=TurnState.RUNNING, detail="taken up")
         return self.decision(lambda entries: lease, [change], turn=turn.number, open_turn=taken)
@@ -242,14 +241,16 @@ def key_use(scope: Scope, key: IdempotencyKey | None) -> KeyUse | None:
 def replayed(end: End, key: KeyUse | None) -> tuple[int, int] | None:
     """Return the first and the last entry that a repeated key made, if it is one."""
     found = None if key is None else end.replay(key)
-    return None if key is None or found is None else entries_of(found, key)
-
-
-def entries_of(found: Replay, key: KeyUse) -> tuple[int, int]:
-    """Return the first and the last entry that a key made; it must have come with the same body then."""
-    if found.digest != key.digest:
-        raise errors.KeyReused
+    if key is None or found is None:
+        return None
+    check_same(found.digest, key)
     return found.first, found.last
+
+
+def check_same(digest: str, key: KeyUse) -> None:
+    """Refuse a repeated key that came with another body the first time."""
+    if digest != key.digest:
+        raise errors.KeyReused
 
 
 def version_after(version: int, record: Record) -> int:
@@ -302,7 +303,7 @@ def _parent(end: End, parent: int | None, expected_head: int | None) -> int:
     return parent
 
 
-def _check_lease(end: End, lease: Lease) -> OpenTurn:
+def _check_lease(end: End, lease: Lease) -> Turn:
     """Return the turn if the lease is its present one."""
     turn = end.open_turns.get(lease.turn)
     if (
@@ -327,13 +328,18 @@ def _check_draft(end: End, bodies: Sequence[Body], settling: bool) -> None:
         raise errors.DraftMismatch
 
 
-def _settled(turn: OpenTurn | None, change: TurnChange | None) -> OpenTurn | None:
+def turn_of(end: End, number: int, state: TurnState, **fields: Any) -> Turn:
+    """Return a turn of the conversation."""
+    return Turn(scope=end.scope, conversation=end.id, number=number, state=state, **fields)
+
+
+def _settled(turn: Turn | None, change: TurnChange | None) -> Turn | None:
     """Return the turn as it is after it was settled; a waiting one is nobody's."""
     if turn is None or change is None:
         return None
     return turn.model_copy(update={"state": change.state, "owner": None, "until": None})
 
 
-def _lease(end: End, turn: OpenTurn) -> Lease:
+def _lease(end: End, turn: Turn) -> Lease:
     owner = turn.owner or ""
     return Lease(scope=end.scope, conversation=end.id, turn=turn.number, owner=owner, fence=turn.fence)

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.facts import ConversationFacts, Status
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import TurnChange
+from threadkeep.conversation.turn import Turn, TurnChange
 from threadkeep.errors import ConversationNotFound, KeyReused, StoreCorrupt
 from threadkeep.store.codec import STATE, TURN, Row, decode, decode_id, encode_id
 from threadkeep.store.file_tables import attached_files
 from threadkeep.store.postgres.database import Columns, Place, Translator, facts_columns, to_facts, turn_columns
 from threadkeep.store.postgres.jsonb import escape, load_text
 from threadkeep.store.postgres.pool import Pool
-from threadkeep.store.record import DraftEnd, KeyUse, OpenTurn, Placed, Record, Replay, Tip, place_entries
+from threadkeep.store.record import DraftEnd, KeyPlace, KeyUse, Placed, Record, Tip, place_entries
 from threadkeep.store.rules import finishes, version_after
 from threadkeep.text.words import words
 
@@ -57,19 +57,20 @@ class PostgresEnd(NamedTuple):
     tip: Tip
     total: int
     messages: int
-    open_turns: Mapping[int, OpenTurn]
+    open_turns: Mapping[int, Turn]
     draft: DraftEnd | None
     pieces: int
     asked: BesideEnd = _NOTHING
     read: Columns | None = None
 
-    def replay(self, key: KeyUse) -> Replay | None:
+    def replay(self, key: KeyUse) -> KeyPlace | None:
         """Return what a key made; one that was not looked up is taken for new, and found when committing fails."""
         if self.read is None or self.asked.key != key.name or self.read["made_in"] is None:
             return None
         if self.read["made_in"] != self.conversation:
             raise KeyReused
-        return Replay(self.read["digest"].hex(), self.read["first_made"], self.read["last_made"])
+        made = {"first": self.read["first_made"], "last": self.read["last_made"]}
+        return KeyPlace(name=key.name, digest=self.read["digest"].hex(), **made)
 
     def is_on_branch(self, seq: int) -> bool:
         """Whether this is the number of an entry that continues a branch."""
@@ -127,7 +128,10 @@ async def read_end(pool: Pool, scope: Scope, conversation: str, where: Place, as
         tip=Tip(row["last"], row["head"], row["newest"]),
         total=row["total"],
         messages=row["messages"],
-        open_turns={turn["number"]: OpenTurn.trusted(**turn_columns(turn)) for turn in row["turns"]},
+        open_turns={
+            turn["number"]: Turn.trusted(scope=scope, conversation=conversation, **turn_columns(turn))
+            for turn in row["turns"]
+        },
         draft=draft,
         pieces=pieces,
         asked=asked,
@@ -201,7 +205,7 @@ def _add_change(commit: Commit, before: PostgresEnd, record: Record) -> None:
     commit.add("changes", (before.conversation, version, facts.is_first, *facts_columns(facts), titled))
 
 
-def _add_turn(commit: Commit, where: Place, turn: OpenTurn, record: Record) -> None:
+def _add_turn(commit: Commit, where: Place, turn: Turn, record: Record) -> None:
     """Store an open turn, and that one is not open any more."""
     turns = {**commit.end.open_turns, turn.number: turn}
     if not turn.state.is_open:
@@ -215,7 +219,7 @@ def _add_turn(commit: Commit, where: Place, turn: OpenTurn, record: Record) -> N
         commit.add("leases", row)
 
 
-def _turn_row(end: PostgresEnd, where: Place, turn: OpenTurn, until: datetime | None) -> tuple[Any, ...]:
+def _turn_row(end: PostgresEnd, where: Place, turn: Turn, until: datetime | None) -> tuple[Any, ...]:
     names = (escape(end.scope.tenant), escape(end.scope.user), where.id)
     owner = None if turn.owner is None else escape(turn.owner)
     number = (turn.number, turn.fence, turn.state.value, owner)

@@ -23,8 +23,7 @@ from threadkeep.store.postgres.database import REMEMBERED, Database, Place, fact
 from threadkeep.store.postgres.ends import BesideEnd, Commit, MissingError, PostgresEnd, new_end, read_end, to_commit
 from threadkeep.store.postgres.faults import MovedError, is_cut
 from threadkeep.store.postgres.pool import ATTEMPTS, Pool
-from threadkeep.store.record import Replay
-from threadkeep.store.rules import Decision, Verb, entries_of, key_use
+from threadkeep.store.rules import Decision, Verb, check_same, key_use
 from threadkeep.store.values import Created, Statistics
 from threadkeep.text.words import words
 
@@ -78,7 +77,7 @@ class Log:
         was_cut = False
         for _ in range(ATTEMPTS):
             if use and (rows := await self._db.pool.call("made_by", tenant, named[0])):
-                entries_of(Replay(rows[0]["digest"].hex(), rows[0]["first"], rows[0]["last"]), use)
+                check_same(rows[0]["digest"].hex(), use)
                 found = await self._db.conversation(scope, decode_id(rows[0]["id"]))
                 return Created(conversation=found, replayed=True)
             rooms = await self.rooms(scope, (tenant, owner), caps, Load(1, size))

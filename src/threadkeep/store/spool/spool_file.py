@@ -24,7 +24,6 @@ from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease
 from threadkeep.errors import InvalidValue, StoreBusy, StoreCorrupt, StoreUnavailable
-from threadkeep.store import import_rules
 from threadkeep.store.checks import check_adopt
 from threadkeep.store.filesystem import make_folder, translating_os_errors, unused_name, write_file
 from threadkeep.store.record import KeyPlace, KeyUse, Tip
@@ -207,7 +206,7 @@ class SpoolFile(SqliteStore):
             about = (end.log.key.conversation, copy.model_dump_json())
             self.writer.connection.execute("INSERT INTO copy VALUES (?, ?)", about)
             if adopt is not None:
-                verb = Verb(lambda end: import_rules.adopt(self._rules, adopt, rows, {}, end))
+                verb = Verb(lambda end: self._rules.adopt(end, adopt, rows, {}))
                 self._log.write(*copy.place, verb, self.caps)
             if (lease := copy.lease) is not None and text:
                 written = Verb(lambda end: self._rules.write(end, lease, message, 0, text))

@@ -20,7 +20,7 @@ from threadkeep.errors import EntryNotFound, StoreCorrupt
 from threadkeep.store import codec
 from threadkeep.store.base import ROOT, WALKED
 from threadkeep.store.paging import check_position
-from threadkeep.store.record import DraftEnd, OpenTurn, Tip
+from threadkeep.store.record import DraftEnd, Tip
 from threadkeep.store.snapshot import REMARKS, Page, Snapshot, page_of
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, checksum
 from threadkeep.store.sqlite_file import SqliteDatabase
@@ -207,12 +207,9 @@ class SqliteLog:
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        return tuple(Turn(scope=self._scope, conversation=self.id, **dict(turn)) for turn in self.open_turns())
-
-    def open_turns(self) -> Iterable[OpenTurn]:
-        """Return the open turns as the rules know them."""
+        """The open turns, the oldest first."""
         sql = f"SELECT number, state, owner, until, fence FROM turn {_HERE} ORDER BY number"
-        return map(open_turn, self.db.execute(sql, self._keys))
+        return tuple(to_turn(self._scope, self.id, row) for row in self.db.execute(sql, self._keys))
 
     def draft_end(self) -> DraftEnd | None:
         """Return how much there is of the message being written."""
@@ -370,10 +367,10 @@ def _facts(listed: str, large: str | None) -> dict[str, Any]:
         raise StoreCorrupt("What is known of a conversation is damaged.") from error
 
 
-def open_turn(row: Sequence[Any]) -> OpenTurn:
+def to_turn(scope: Scope, conversation: str, row: Sequence[Any]) -> Turn:
     number, state, owner, until, fence = row
-    until = None if until is None else codec.moment(until)
-    return OpenTurn(number=number, state=TurnState(state), owner=owner, until=until, fence=fence)
+    turn = Turn(scope=scope, conversation=conversation, number=number, state=TurnState(state), owner=owner, fence=fence)
+    return turn if until is None else turn.model_copy(update={"until": codec.moment(until)})
 
 
 def listed_key(row: Sequence[Any]) -> ConversationKey:

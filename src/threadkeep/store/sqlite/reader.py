@@ -15,9 +15,9 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, StoreCorrupt
 from threadkeep.store.codec import Packer, decode_id, encode_id, microseconds
-from threadkeep.store.record import Replay
+from threadkeep.store.record import KeyPlace
 from threadkeep.store.sqlite.checksums import checksum
-from threadkeep.store.sqlite.log import ConversationKey, SqliteLog, open_turn
+from threadkeep.store.sqlite.log import ConversationKey, SqliteLog, to_turn
 from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.store.values import has_metadata
 
@@ -90,7 +90,7 @@ class Reader:
     def log_at(self, scope: Scope, key: ConversationKey) -> SqliteLog:
         return SqliteLog(self.db, self.packer, scope, key)
 
-    def replay(self, tenant: int, name: bytes) -> tuple[ConversationKey, Replay] | None:
+    def replay(self, tenant: int, name: bytes) -> tuple[ConversationKey, KeyPlace] | None:
         """Return what an idempotency key made, and in which conversation."""
         found = self.db.row(
             "SELECT c.id, c.version, k.digest, k.conversation, k.first, k.last, k.crc FROM key k "
@@ -102,7 +102,8 @@ class Reader:
         id, version, digest, key, first, last, crc = found
         if crc != checksum(tenant, name, digest, key, first, last):
             raise StoreCorrupt("An idempotency key is damaged.")
-        return ConversationKey(tenant, key, decode_id(id), version), Replay(digest.hex(), first, last)
+        made = KeyPlace(name=name.hex(), digest=digest.hex(), first=first, last=last)
+        return ConversationKey(tenant, key, decode_id(id), version), made
 
     # Across conversations
 
@@ -146,7 +147,4 @@ class Reader:
             "AND (o.state <> 'queued' OR o.number < n.number))) ORDER BY n.until IS NULL, n.until LIMIT ?",
             (microseconds(now), microseconds(latest), limit),
         )
-        return tuple(
-            Turn(scope=Scope(tenant=row[0], user=row[1]), conversation=decode_id(row[2]), **dict(open_turn(row[3:])))
-            for row in rows
-        )
+        return tuple(to_turn(Scope(tenant=row[0], user=row[1]), decode_id(row[2]), row[3:]) for row in rows)

@@ -15,7 +15,7 @@ from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.facts import ConversationFacts, Status
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import TurnChange
+from threadkeep.conversation.turn import Turn, TurnChange
 from threadkeep.errors import AlreadyExists
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import size_of
@@ -27,13 +27,11 @@ from threadkeep.store.record import (
     EntryPlace,
     KeyPlace,
     KeyUse,
-    OpenTurn,
     Record,
-    Replay,
     Tip,
     place_entries,
 )
-from threadkeep.store.rules import Verb, entries_of, finishes, key_use, version_after
+from threadkeep.store.rules import Verb, check_same, finishes, key_use, version_after
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.audit import add_act
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, checksum
@@ -62,7 +60,7 @@ class SqliteEnd:
     status: Status
     tip: Tip
     messages: int
-    open_turns: dict[int, OpenTurn]
+    open_turns: dict[int, Turn]
     draft: DraftEnd | None
     reader: Reader
 
@@ -70,7 +68,7 @@ class SqliteEnd:
     def id(self) -> str:
         return self.log.id
 
-    def replay(self, key: KeyUse) -> Replay | None:
+    def replay(self, key: KeyUse) -> KeyPlace | None:
         found = self.reader.replay(self.log.key.tenant, bytes.fromhex(key.name))
         return found[1] if found else None
 
@@ -113,7 +111,7 @@ class LogWriter:
         use = key_use(scope, key)
         found = self.reader.replay(tenant, bytes.fromhex(use.name)) if use else None
         if use and found:
-            entries_of(found[1], use)
+            check_same(found[1].digest, use)
             return Created(conversation=self.reader.log_at(scope, found[0]).conversation, replayed=True)
         if self.db.value("SELECT 1 FROM conversation WHERE tenant = ? AND id = ?", (tenant, encode_id(id))):
             raise AlreadyExists
@@ -181,7 +179,7 @@ class LogWriter:
                 status=log.status,
                 tip=log.tip,
                 messages=log.messages_up_to(log.tip.last),
-                open_turns={turn.number: turn for turn in log.open_turns()},
+                open_turns={turn.number: turn for turn in log.turns},
                 draft=log.draft_end(),
                 reader=self.reader,
             )
@@ -266,7 +264,7 @@ class LogWriter:
             "INSERT INTO title_word VALUES (?, ?, ?, ?)", [(*key[:2], word, user) for word in words(title)]
         )
 
-    def _keep_turn(self, end: SqliteEnd, turn: OpenTurn) -> None:
+    def _keep_turn(self, end: SqliteEnd, turn: Turn) -> None:
         if not turn.state.is_open:
             del end.open_turns[turn.number]
             self.db.execute(f"DELETE FROM turn {HERE} AND number = ?", (*end.log.key[:2], turn.number))
