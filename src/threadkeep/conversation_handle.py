@@ -28,8 +28,7 @@ from threadkeep.store.audit import act_now
 from threadkeep.store.base import ROOT
 from threadkeep.store.paging import backwards, check_position, newest_messages, walk
 from threadkeep.store.shares import add_share, end_shares, good_shares
-from threadkeep.store.snapshot import Page, Snapshot
-from threadkeep.store.values import Append, Begun
+from threadkeep.store.values import Append, Begun, Page, Snapshot
 from threadkeep.transfer.exporter import log_of
 from threadkeep.transfer.moving import branch_text
 from threadkeep.turn.active_turn import EngineDeps

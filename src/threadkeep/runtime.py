@@ -25,11 +25,10 @@ from threadkeep.llm.offered import OfferedModels
 from threadkeep.retention.rules import Retention
 from threadkeep.rings import CONVERSION, RETRIEVAL, load
 from threadkeep.settings import Settings
-from threadkeep.store.attachments import Attachments, FileLimits
+from threadkeep.store.attachments import Attachments, FileLimits, open_chunks
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.caps import Caps
 from threadkeep.store.changes import Change
-from threadkeep.store.chunks import open_chunks
 from threadkeep.tools.mcp import McpServer, McpServers
 from threadkeep.transfer.files import UNLIMITED
 from threadkeep.turn.active_turn import EngineDeps

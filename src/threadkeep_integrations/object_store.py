@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from threadkeep.errors import InvalidValue, StoreDenied, StoreUnavailable
-from threadkeep.store.chunks import OBJECT
+from threadkeep.store.attachments import OBJECT
 from threadkeep.store.file_tables import Chunks
 
 NO_OBSTORE = "An object store for files needs a package: pip install 'threadkeep[s3]'"

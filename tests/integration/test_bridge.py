@@ -22,7 +22,7 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.runtime import attachments_of
 from threadkeep.store.base import Store
-from threadkeep.store.snapshot import Page
+from threadkeep.store.values import Page
 from threadkeep.testing.samples import texts_of
 from threadkeep.testing.stores import whole_log
 from threadkeep.transfer.exporter import Selection

@@ -9,7 +9,7 @@ from obstore.store import LocalStore, MemoryStore
 
 from tests.integration.serving import assert_problem, serving
 from threadkeep.errors import StoreDenied, StoreUnavailable
-from threadkeep.store.chunks import FolderChunks
+from threadkeep.store.attachments import FolderChunks
 from threadkeep.store.file_tables import CHUNK, Chunks
 from threadkeep.testing.attachments import MemoryAttachments
 from threadkeep.testing.clock import FakeClock

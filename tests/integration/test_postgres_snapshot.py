@@ -7,7 +7,7 @@ import pytest
 from tests.postgres_server import Urls
 from threadkeep.runtime import open_store
 from threadkeep.store.postgres.store import PostgresStore
-from threadkeep.store.snapshot import Page
+from threadkeep.store.values import Page
 from threadkeep.testing.samples import ADA, new, running
 
 

@@ -2,20 +2,32 @@
 
 A file belongs to a user of a tenant; for others it is missing. Its id is derived from owner, content and name, so the
 same file saved twice is one file. Its type is derived from its bytes. Never more than a chunk or two is in memory.
+
+Its bytes are in the tables of the store, in a folder, or where packages around the core keep them, such as object
+stores. Bytes that are in the database from before are still used there.
 """
 
+import asyncio
 import hashlib
+import os
+import shutil
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from threadkeep import errors
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import IdSource, check_id, new_id
 from threadkeep.conversation.parts import Attachment, attachment_kind, check_file_name
 from threadkeep.conversation.scope import Scope
+from threadkeep.errors import InvalidValue, UploadMismatch
+from threadkeep.rings import FILE_PLACES, load
+from threadkeep.store import filesystem
 from threadkeep.store.file_tables import Chunks, FileCaps, FileTables, FileUsage, StoredFile, Upload
+from threadkeep.store.filesystem import translating_os_errors
 from threadkeep.store.media_type import media_type
 
 MEGABYTE = 1024 * 1024
@@ -281,3 +293,57 @@ async def _hashed(pieces: AsyncIterable[bytes], digest: "hashlib._Hash") -> Asyn
     async for piece in pieces:
         digest.update(piece)
         yield piece
+
+
+OBJECT = 4 * 1024 * 1024
+"""How many bytes are one object: few requests for a large file, and little memory for many that come at once."""
+
+
+class FolderChunks(Chunks):
+    """Chunks as files of a folder: `<tenant>/<blob>/<number>`."""
+
+    def __init__(self, folder: Path, before: Chunks, size: int = OBJECT) -> None:
+        self.size = size
+        self._folder = folder.absolute()
+        self._before = before
+
+    async def put(self, tenant: str, blob: str, number: int, data: bytes) -> None:
+        def write() -> None:
+            path = self._folder / tenant / blob / str(number)
+            with translating_os_errors():
+                filesystem.make_folder(path.parent)
+                try:
+                    filesystem.write_file(draft := path.with_suffix(".new"), data)
+                    os.replace(draft, path)
+                    filesystem.sync_folder(path.parent)
+                except FileNotFoundError:
+                    raise UploadMismatch("The upload was continued or given up by another request.") from None
+
+        await asyncio.to_thread(write)
+
+    async def get(self, tenant: str, blob: str, number: int) -> bytes | None:
+        with translating_os_errors(), suppress(FileNotFoundError, NotADirectoryError):
+            return await asyncio.to_thread((self._folder / tenant / blob / str(number)).read_bytes)
+        return await self._before.get(tenant, blob, number)
+
+    async def remove(self, tenant: str, blob: str) -> None:
+        def clear() -> None:
+            with translating_os_errors(), suppress(FileNotFoundError):
+                shutil.rmtree(self._folder / tenant / blob)
+                filesystem.sync_folder(self._folder / tenant)
+
+        await asyncio.to_thread(clear)
+        await self._before.remove(tenant, blob)
+
+
+def open_chunks(url: str, before: Chunks) -> Chunks:
+    """Return the place that a URL names: `file:///folder`, or what a package around the core knows, such as
+    `s3://bucket/path`."""
+    parts = urlsplit(url)
+    if parts.scheme != "file":
+        objects: Chunks = load(FILE_PLACES, "objects", "a place for files outside of folders")(url, before)
+        return objects
+    path = unquote(parts.path)
+    if parts.netloc or not path.strip("/") or "\x00" in path:
+        raise InvalidValue("A folder for files is named as file:///folder.")
+    return FolderChunks(Path(path), before)

@@ -28,8 +28,8 @@ from threadkeep.store.caps import Caps
 from threadkeep.store.changes import NotifyChannel, Telling
 from threadkeep.store.file_tables import FileTables
 from threadkeep.store.keyring import KeyRing
-from threadkeep.store.snapshot import NO_ENTRIES, Page, Snapshot
 from threadkeep.store.unreached import Unreached
+from threadkeep.store.values import NO_ENTRIES, Page, Snapshot
 
 ROOT = 0
 MAX_LIMIT = 1000

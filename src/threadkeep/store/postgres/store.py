@@ -34,8 +34,21 @@ from threadkeep.store.postgres.search import Index, Searcher, to_filter
 from threadkeep.store.postgres.writing import Log
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
-from threadkeep.store.snapshot import MOST_CHARACTERS, MOST_ENTRIES, NO_ENTRIES, REMARKS, Page, Snapshot, page_of
-from threadkeep.store.values import Created, Draft, HitPage, LogPage, Related, Statistics
+from threadkeep.store.values import (
+    MOST_CHARACTERS,
+    MOST_ENTRIES,
+    NO_ENTRIES,
+    REMARKS,
+    Created,
+    Draft,
+    HitPage,
+    LogPage,
+    Page,
+    Related,
+    Snapshot,
+    Statistics,
+    page_of,
+)
 
 T = TypeVar("T")
 

@@ -17,12 +17,11 @@ from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import ConversationNotFound, KeyReused, LeaseLost, SpoolFull, StoreError, ThreadkeepError
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import key_use
-from threadkeep.store.snapshot import Snapshot
 from threadkeep.store.spool.draining import Draining
 from threadkeep.store.spool.memory import Memory, unknown
 from threadkeep.store.spool.outage import OUTAGES, SpoolLimits
 from threadkeep.store.spool.spool_file import Copy, Holding, SpoolFile
-from threadkeep.store.values import Append
+from threadkeep.store.values import Append, Snapshot
 
 logger = logging.getLogger(__name__)
 

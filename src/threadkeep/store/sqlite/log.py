@@ -21,10 +21,9 @@ from threadkeep.store import codec
 from threadkeep.store.base import ROOT, WALKED
 from threadkeep.store.paging import check_position
 from threadkeep.store.record import DraftEnd, Tip
-from threadkeep.store.snapshot import REMARKS, Page, Snapshot, page_of
-from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, checksum
+from threadkeep.store.sqlite.schema import CONVERSATION, ENTRY, checksum
 from threadkeep.store.sqlite_file import SqliteDatabase
-from threadkeep.store.values import Draft, LogPage
+from threadkeep.store.values import REMARKS, Draft, LogPage, Page, Snapshot, page_of
 
 _HERE = "WHERE tenant = ? AND conversation = ?"
 _COLUMNS = f"SELECT {ENTRY}, crc FROM entry"

@@ -15,7 +15,7 @@ from threadkeep.background import supervised
 from threadkeep.errors import StoreCorrupt, StoreError, StoreUnavailable
 from threadkeep.store import filesystem
 from threadkeep.store.sqlite import index
-from threadkeep.store.sqlite.checksums import ENTRY, checksum
+from threadkeep.store.sqlite.schema import ENTRY, checksum
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import SqliteDatabase, translating_sqlite_errors

@@ -13,9 +13,8 @@ from threadkeep.conversation.ids import IdSource
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.sqlite import index
-from threadkeep.store.sqlite.checksums import register
 from threadkeep.store.sqlite.reader import Reader
-from threadkeep.store.sqlite.schema import make
+from threadkeep.store.sqlite.schema import make, register
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.sqlite.writer import Transactions
 from threadkeep.store.sqlite.writing import LogWriter

@@ -16,8 +16,8 @@ from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, StoreCorrupt
 from threadkeep.store.codec import Packer, decode_id, encode_id, microseconds
 from threadkeep.store.record import KeyPlace
-from threadkeep.store.sqlite.checksums import checksum
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog, to_turn
+from threadkeep.store.sqlite.schema import checksum
 from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.store.values import has_metadata
 

@@ -14,10 +14,10 @@ from threadkeep.conversation.tree import Tree
 from threadkeep.store import codec
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep.store.paging import Candidate, Matches, Search, subject_of
-from threadkeep.store.sqlite.checksums import ENTRY
 from threadkeep.store.sqlite.index import LAST_WORD, filtered, late_words, title_condition
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
+from threadkeep.store.sqlite.schema import ENTRY
 from threadkeep.store.values import ListFilter
 from threadkeep.text.query import Query, Subject
 from threadkeep.text.search import CANDIDATES, RELATED, SCANNED

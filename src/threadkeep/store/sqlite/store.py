@@ -30,7 +30,6 @@ from threadkeep.store.filesystem import warn_if_shared
 from threadkeep.store.paging import Listing, ListQuery, Search, check_limit, hit_page
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
-from threadkeep.store.snapshot import NO_ENTRIES, Page, Snapshot
 from threadkeep.store.sqlite import index, search
 from threadkeep.store.sqlite.audit import SqliteAudit
 from threadkeep.store.sqlite.files import SqliteFiles
@@ -43,7 +42,7 @@ from threadkeep.store.sqlite.removal import Remover, scrub
 from threadkeep.store.sqlite.writer import Transactions, Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import SqliteDatabase, connect, translating_sqlite_errors
-from threadkeep.store.values import Created, HitPage, LogPage, Related, Statistics
+from threadkeep.store.values import NO_ENTRIES, Created, HitPage, LogPage, Page, Related, Snapshot, Statistics
 from threadkeep.text.search import relate
 
 T = TypeVar("T")

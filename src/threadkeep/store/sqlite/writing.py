@@ -34,10 +34,10 @@ from threadkeep.store.record import (
 from threadkeep.store.rules import Verb, check_same, finishes, key_use, version_after
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.audit import add_act
-from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, checksum
 from threadkeep.store.sqlite.files import DELETED
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
+from threadkeep.store.sqlite.schema import CONVERSATION, ENTRY, checksum
 from threadkeep.store.values import Created
 from threadkeep.text.words import words
 

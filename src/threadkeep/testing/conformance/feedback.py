@@ -7,8 +7,7 @@ import pytest
 from threadkeep.conversation.entry import Feedback
 from threadkeep.errors import InvalidParent
 from threadkeep.store.base import Store
-from threadkeep.store.snapshot import Page
-from threadkeep.store.values import Append
+from threadkeep.store.values import Append, Page
 from threadkeep.testing.samples import ADA, new, say
 
 GOOD, BAD = Feedback(rating="up"), Feedback(rating="down", comment="Too short. \x00")

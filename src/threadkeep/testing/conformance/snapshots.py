@@ -10,8 +10,7 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import ConversationNotFound, EntryNotFound, InvalidLimit
 from threadkeep.store.base import Store
-from threadkeep.store.snapshot import Page
-from threadkeep.store.values import Append
+from threadkeep.store.values import Append, Page
 from threadkeep.testing.samples import ADA, BOB, answered, asked, new, running, say, texts_of
 
 

@@ -6,7 +6,7 @@ from tests.unit.server.serving import conversation, served, store_behind
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import StateChange
-from threadkeep.store import snapshot
+from threadkeep.store import values
 from threadkeep.store.values import Append
 
 SIZE, MESSAGES = 400_000, 5
@@ -15,7 +15,7 @@ SIZE, MESSAGES = 400_000, 5
 async def test_a_page_ends_early_where_there_is_much_in_it_and_nothing_is_missed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(snapshot, "MOST_CHARACTERS", SIZE)
+    monkeypatch.setattr(values, "MOST_CHARACTERS", SIZE)
     async with served() as client:
         path = await conversation(client)
         for number in range(MESSAGES):

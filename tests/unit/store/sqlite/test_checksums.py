@@ -17,7 +17,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt, StoreError
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.paging import walk
-from threadkeep.store.sqlite.checksums import checksum
+from threadkeep.store.sqlite.schema import checksum
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock

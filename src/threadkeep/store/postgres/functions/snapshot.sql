@@ -1,4 +1,4 @@
--- One read of a conversation, in one call: see store/snapshot.py. `page` comes newest first, `later` (what follows `p_around`)
+-- One read of a conversation, in one call: see store/values.py. `page` comes newest first, `later` (what follows `p_around`)
 -- oldest first; `feedback` is about what lies between the ends of both; `states` are the state changes of the branch, newest
 -- first, back to one that holds everything.
 CREATE FUNCTION threadkeep.snapshot(
