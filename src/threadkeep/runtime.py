@@ -28,7 +28,6 @@ from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits, open_chunks
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.caps import Caps
-from threadkeep.store.changes import Change
 from threadkeep.tools.mcp import McpServer, McpServers
 from threadkeep.transfer.files import UNLIMITED
 from threadkeep.turn.active_turn import EngineDeps

@@ -11,7 +11,7 @@ from typing import Any
 from threadkeep.cli.main import main
 from threadkeep.store.postgres.audit import PostgresAudit
 from threadkeep.store.postgres.store import PostgresStore
-from threadkeep.store.spool.kept import KeptConversations
+from threadkeep.store.spool.draining import Drains
 from threadkeep.store.spool.spool_file import SpoolFile
 
 STEPS = (
@@ -47,7 +47,7 @@ class Death:
 
 
 def _note_drains() -> None:
-    drain = KeptConversations.drain
+    drain = Drains.drain
 
     @wraps(drain)
     async def noted(*args: Any, **kwargs: Any) -> bool:
@@ -57,7 +57,7 @@ def _note_drains() -> None:
         finally:
             DRAINS.reset(token)
 
-    KeptConversations.drain = noted  # type: ignore[method-assign]
+    Drains.drain = noted  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ class Instance:
         self.store.spool.remove = watched(self.store.spool.remove)  # type: ignore[method-assign]
 
     def _drains(self) -> bool:
-        return any(copy.lock.locked() for copy in self.store.kept.copies.values())
+        return any(copy.lock.locked() for copy in self.store.spool.held.values())
 
     async def rise(self, dies_at: int = 0) -> None:
         """Start the next process with what the last one left."""

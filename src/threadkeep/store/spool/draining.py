@@ -5,11 +5,12 @@ found by the ids of messages and the times of other entries: a write before the 
 that was cut off. So a drain is simply run again.
 """
 
+import asyncio
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
@@ -19,19 +20,23 @@ from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
-from threadkeep.conversation.message import Message
+from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import Lease, TurnChange, TurnState
+from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
 from threadkeep.store.audit import ERASURE_BEGUN, USER, Wanted
 from threadkeep.store.base import MAX_LIMIT, ROOT, Store
 from threadkeep.store.record import KeyPlace
 from threadkeep.store.ruled import RuledStore
-from threadkeep.store.spool.memory import sent_with
-from threadkeep.store.spool.spool_file import Copy, SpoolFile, StoredKey
-from threadkeep.store.values import Adopt
+from threadkeep.store.spool.memory import Memory, sent_with
+from threadkeep.store.spool.outage import OUTAGES
+from threadkeep.store.spool.spool_file import Copy, Place, SpoolFile, StoredKey
+from threadkeep.store.values import Adopt, Append
 
 logger = logging.getLogger(__name__)
 
+DRAINED_AT_ONCE = 8
+KEPT_FOR = timedelta(seconds=10)
+"""How long a lease is extended in the database for a turn that goes on here, whenever its end is waited for."""
 ATTEMPTS = 10
 """How often others may write to a conversation while it is drained."""
 TAKEN_UP = "taken up"
@@ -219,6 +224,76 @@ class Draining:
                 raise
             self._is_based = False
             raise errors.ImportConflict from None
+
+
+class Drains:
+    """The ways back of all conversations. `moved` tells for each place how often its entries got other numbers by being
+    drained, and the last time which; `parked` are turns that wait in the spool to act on the world; `drained` is told
+    of conversations that have left."""
+
+    def __init__(
+        self, database: RuledStore, spool: SpoolFile, memory: Memory, drained: Callable[[Scope, str], None]
+    ) -> None:
+        self._database = database
+        self._spool = spool
+        self._memory = memory
+        self._drained = drained
+        self.moved: dict[Place, tuple[int, dict[int, int]]] = {}
+        self.parked: dict[Place, Lease] = {}
+
+    async def drain(self, copy: Copy) -> bool:
+        """Bring a copy into the database; return whether it is there, or a turn that runs must end before."""
+        async with copy.lock:
+            if self._spool.held.get(copy.place) is not copy:
+                return True
+            turns = [turn for turn in await self._spool.turns(*copy.place) if copy.runs(turn.number)]
+            lease = self.parked.get(copy.place)
+            if lease is None and any(turn.state is TurnState.RUNNING for turn in turns):
+                if copy.lease is not None:  # nobody may take up meanwhile what goes on here
+                    with suppress(errors.LeaseLost):
+                        await self._database.extend(copy.lease, KEPT_FOR)
+                return False
+            draining = Draining(self._database, self._spool, copy, lease)
+            await draining.run()
+            await self._spool.remove(copy)
+            moved = {here: there for here, there in draining.places.items() if here != there}
+            if moved:
+                self._memory.forget(*copy.place)
+                self.moved[copy.place] = (self.moved.get(copy.place, (0, {}))[0] + 1, moved)
+            else:
+                self._memory.learn("newest", *copy.place, (), draining.written)
+                self._memory.let_go(*copy.place, lease)
+        self._drained(*copy.place)
+        return True
+
+    async def drain_all(self) -> bool:
+        """Drain every copy, some at a time because they share commits; return whether the spool is empty."""
+        limit, copies = asyncio.Semaphore(DRAINED_AT_ONCE), list(self._spool.held.values())
+
+        async def drain(copy: Copy) -> None:
+            async with limit:
+                await self.drain(copy)
+
+        outcomes = await asyncio.gather(*map(drain, copies), return_exceptions=True)
+        for copy, failure in zip(copies, outcomes, strict=True):
+            if isinstance(failure, errors.ThreadkeepError) and not isinstance(failure, OUTAGES):
+                logger.warning("conversation %s stays in the spool, and is tried again: %s", copy.id, failure)
+            elif failure is not None:
+                raise failure
+        if self._spool.held:
+            return False
+        await self._spool.purge(timedelta(0))
+        return True
+
+    async def leave(self, turn: Turn) -> None:
+        """Let a turn go to the database as it is: what was written of its answer is a message that was cut off."""
+        place = (turn.scope, turn.conversation)
+        lease = await self._spool.take(turn, "nobody", timedelta(0))
+        draft = (await self._spool.log(*place, Cursor(seq=(await self._spool.get(*place)).entries))).draft
+        if draft is not None:
+            cut = Message(id=draft.message, role=Role.ASSISTANT, content=draft.text, status=MessageStatus.INTERRUPTED)
+            await self._spool.append(*place, Append(bodies=(cut,), lease=lease))
+        self.parked[place] = lease
 
 
 def _identity(entry: Entry) -> object:

@@ -9,21 +9,23 @@ import asyncio
 import fcntl
 import logging
 import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from threadkeep.conversation.clock import Clock
-from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease
-from threadkeep.errors import InvalidValue, StoreBusy, StoreCorrupt, StoreUnavailable
+from threadkeep.errors import InvalidValue, SpoolFull, StoreBusy, StoreCorrupt, StoreUnavailable
 from threadkeep.store.checks import check_adopt
 from threadkeep.store.filesystem import make_folder, translating_os_errors, unused_name, write_file
 from threadkeep.store.record import KeyPlace, KeyUse, Tip
@@ -32,7 +34,7 @@ from threadkeep.store.sqlite.opening import set_log_aside
 from threadkeep.store.sqlite.pair import make_tables
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.store import SqliteStore
-from threadkeep.store.values import Adopt
+from threadkeep.store.values import Adopt, Append, Snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +44,8 @@ IN_USE = "Another process uses this spool, and drains it by itself: every instan
 REPAIRS = 2
 BLIND = 2**40
 """Entries of a conversation of which nothing is known here, not even its length, are numbered from here on."""
+Place = tuple[Scope, str]
+WRITES = frozenset({"update", "choose_head", "append", "begin", "start", "withdraw", "take", "extend", "write"})
 _TABLE = "CREATE TABLE copy (conversation INTEGER PRIMARY KEY, about TEXT)"
 
 
@@ -116,15 +120,19 @@ class _OwnTenants(Reader):
 
 
 class SpoolFile(SqliteStore):
-    """A spool in a folder. `damage` tells what was found to be wrong with it, until somebody removes that file."""
+    """A spool in a folder. `held` are the copies in it, by their places, and `gone` the owners of turns that an earlier
+    process has left; `most` is how many bytes of text it may hold."""
 
     reading = _OwnTenants
+    most = 1024**3
     folder: Path
     _locked: int | None = None
 
     def __init__(self, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         super().__init__(path, clock, ids, max_bytes)
         make_tables(self.writer.connection, "copy", _TABLE)
+        self.held: dict[Place, Copy] = {}
+        self.gone: set[str | None] = set()
 
     @classmethod
     async def open_in(cls, folder: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
@@ -134,14 +142,16 @@ class SpoolFile(SqliteStore):
             locked = os.open(folder / "spool.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for _ in range(REPAIRS):
+            repairs = 0
+            while True:
                 try:
                     spool = await cls.looked_at(folder, clock, ids, max_bytes)
                     break
                 except StoreCorrupt as error:
+                    repairs += 1
+                    if repairs > REPAIRS:
+                        raise
                     _repair(folder, clock, error)
-            else:
-                spool = await cls.looked_at(folder, clock, ids, max_bytes)
         except BaseException as error:
             os.close(locked)
             raise StoreBusy(IN_USE) if isinstance(error, BlockingIOError) else error from None
@@ -194,10 +204,26 @@ class SpoolFile(SqliteStore):
             copy.last = (await self.get(*copy.place)).entries
         return found
 
+    async def load(self) -> None:
+        """Take up what an earlier process has left."""
+        for copy in await self.copies():
+            scope = copy.scope
+            copy.bytes = (await self.statistics(scope.tenant, user=scope.user, conversation=copy.id)).bytes
+            self.gone.update(turn.owner for turn in await self.turns(*copy.place))
+            self.held[copy.place] = copy
+
+    def spooled(self) -> list[Copy]:
+        """Return the copies that hold something that is not in the database."""
+        return [copy for copy in self.held.values() if copy.is_spooled]
+
+    def find(self, scope: Scope, conversation: str) -> Copy | None:
+        return self.held.get((scope, conversation)) if self.held else None
+
     async def hold(self, holding: Holding) -> None:
         """Bring a conversation in, in one step; its entries keep their numbers."""
         copy, adopt, (message, text) = holding.copy, holding.adopt, holding.draft
-        rows = check_adopt(adopt, self._rules.max_bytes) if adopt else []
+        entries, rows = (adopt.entries, check_adopt(adopt, self._rules.max_bytes)) if adopt else ((), [])
+        self._make_room(copy, sum(len(each.model_dump_json()) for each in (holding.new, *entries)))
 
         def work() -> None:
             self._log.create(*copy.place, holding.new, None, holding.created_at, self.caps)
@@ -206,13 +232,39 @@ class SpoolFile(SqliteStore):
             about = (end.log.key.conversation, copy.model_dump_json())
             self.writer.connection.execute("INSERT INTO copy VALUES (?, ?)", about)
             if adopt is not None:
-                verb = Verb(lambda end: self._rules.adopt(end, adopt, rows, {}))
-                self._log.write(*copy.place, verb, self.caps)
+                self._log.write(*copy.place, Verb(lambda end: self._rules.adopt(end, adopt, rows, {})), self.caps)
             if (lease := copy.lease) is not None and text:
                 written = Verb(lambda end: self._rules.write(end, lease, message, 0, text))
                 self._log.write(*copy.place, written, self.caps)
 
         await self.run(work)
+        self.held[copy.place] = copy
+
+    def _make_room(self, copy: Copy, size: int, *, is_sent: bool = True) -> None:
+        """Count what is to be kept; `SpoolFull` if that is too much: half of what others leave is for each user."""
+        own = sum(each.bytes for each in self.held.values() if each.scope == copy.scope)
+        others = sum(each.bytes for each in self.held.values()) - own
+        if is_sent and own + size > (self.most - others) // 2:
+            raise SpoolFull
+        copy.bytes += size
+
+    async def do(self, copy: Copy, verb: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Do something with a copy. A turn that runs may go beyond what may be held; what is new is refused."""
+        sent = args[-1]
+        if verb == "log" and sent.seq < copy.first - 1:
+            args = (*args[:-1], Cursor(seq=copy.first - 1))
+        elif verb in ("append", "begin"):
+            bodies = sent.bodies if isinstance(sent, Append) else filter(None, (sent.message,))
+            size = sum(len(body.model_dump_json()) for body in bodies)
+            self._make_room(copy, size, is_sent=verb == "begin" or sent.lease is None)
+        # Before it is written: nobody may discard it meanwhile.
+        copy.is_changed = copy.is_changed or (verb in WRITES and verb != "extend")
+        answer = await getattr(self, verb)(*args, **kwargs)
+        if verb in WRITES and verb != "write":
+            copy.last = (await self.get(*copy.place)).entries
+        if isinstance(answer, Snapshot):
+            return replace(answer, conversation=_incomplete(answer.conversation))
+        return _incomplete(answer) if isinstance(answer, Conversation) else answer
 
     async def remove(self, copy: Copy) -> None:
         """Take a conversation out again."""
@@ -224,12 +276,33 @@ class SpoolFile(SqliteStore):
             self._remover.hide(*copy.place, None, act)
 
         await self.run(work)
+        self.held.pop(copy.place, None)
+        copy.left.set()
+
+    async def discard(self, copy: Copy) -> bool:
+        """Forget a copy that holds nothing of its own, and return whether it did not: the database has answered after
+        all, and has more."""
+        async with copy.lock:
+            if self.held.get(copy.place) is copy and not copy.is_spooled:
+                await self.remove(copy)
+        return self.held.get(copy.place) is not copy
+
+    async def erase(self, scope: Scope) -> None:
+        """Throw away what a user has here."""
+        for copy in [copy for copy in self.held.values() if copy.scope == scope]:
+            async with copy.lock:
+                await self.remove(copy)
+        await self.purge(timedelta(0))
 
     async def keys_of(self, copy: Copy) -> list[KeyPlace]:
         """Return the keys that made entries of a conversation."""
         found = "SELECT hex(name), hex(digest), first, last FROM key WHERE tenant = ? AND conversation = ?"
         rows = await self._read(*copy.place, lambda log: list(self._reader.db.rows(found, log.key[:2])))
         return [KeyPlace(name=name, digest=digest, first=first, last=last) for name, digest, first, last in rows]
+
+
+def _incomplete(conversation: Conversation) -> Conversation:
+    return conversation.model_copy(update={"incomplete": True})
 
 
 def spool_path(folder: Path) -> Path:

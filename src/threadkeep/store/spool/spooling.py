@@ -22,13 +22,13 @@ from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
 from threadkeep.store import values
 from threadkeep.store.base import Operations, Store
 from threadkeep.store.caps import Caps
-from threadkeep.store.changes import NotifyChannel
+from threadkeep.store.changes import Change, NotifyChannel
 from threadkeep.store.ruled import RuledStore
-from threadkeep.store.rules import WAITS
-from threadkeep.store.spool.kept import WRITES, KeptConversations
-from threadkeep.store.spool.memory import Memory, Remembering
+from threadkeep.store.rules import WAITS, key_use
+from threadkeep.store.spool.draining import Drains
+from threadkeep.store.spool.memory import Memory, Remembering, unknown
 from threadkeep.store.spool.outage import OUTAGES, OutageWatch, SpoolLimits
-from threadkeep.store.spool.spool_file import Copy, SpoolFile, damage_in
+from threadkeep.store.spool.spool_file import WRITES, Copy, Holding, SpoolFile, damage_in
 
 VerbT = TypeVar("VerbT", bound=Callable[..., Any])
 PING_SECONDS = 1.0
@@ -57,7 +57,7 @@ def _of_all(verb: VerbT) -> VerbT:
 
 
 class SpoolingStore(Store, Operations):
-    """Passes everything on to the `database`, and in an outage to the `spool`; `kept` are the conversations there."""
+    """Passes everything on to the `database`, and in an outage to the `spool`, from which it is drained afterwards."""
 
     def __init__(
         self, database: RuledStore, spool: SpoolFile, clock: Clock, ids: IdSource, limits: SpoolLimits
@@ -67,21 +67,23 @@ class SpoolingStore(Store, Operations):
         self._clock = clock
         self._ids = ids
         self._memory = Memory()
-        self.kept = KeptConversations(database, spool, limits, self._memory)
-        self._watch = OutageWatch(database, clock, self.kept.drain_all, lambda: str(self.outage()))
+        self._answers = limits.answers
+        self._making = asyncio.Lock()
+        self.drains = Drains(database, spool, self._memory, lambda *place: self.tell(Change(*place)))
+        self._watch = OutageWatch(database, clock, self.drains.drain_all, lambda: str(self.outage()))
         self.keyring = cast(Any, Remembering(database.keyring, self._watch.ask))
         self.audit = database.audit
         self.files = database.files and cast(Any, Remembering(database.files, self._watch.ask))
         self.unreached, self.caps = database.unreached, database.caps
         self.operations = self
-        spool.caps = Caps(queued_turns=database.caps.queued_turns)
+        spool.caps, spool.most = Caps(queued_turns=database.caps.queued_turns), limits.max_bytes
 
     async def take_up(self, away: errors.StoreError | None) -> None:
         """Take up what an earlier process has left in the spool; `away` is why the database cannot be reached."""
-        await self.kept.load()
+        await self.spool.load()
         if away is not None:
             self._watch.fall(away)
-        elif self.kept.copies:
+        elif self.spool.held:
             self._watch.look()
 
     async def close(self) -> None:
@@ -91,16 +93,16 @@ class SpoolingStore(Store, Operations):
 
     async def drain(self) -> int:
         """Write everything to the database now, by a process that runs no turns; return how many conversations."""
-        spooled = self.kept.spooled()
-        for copy in list(self.kept.copies.values()):
+        spooled = self.spool.spooled()
+        for copy in list(self.spool.held.values()):
             for turn in await self.spool.turns(*copy.place):
                 if turn.state is TurnState.RUNNING and copy.runs(turn.number):
-                    await self.kept.leave(turn)
+                    await self.drains.leave(turn)
             await self._drain(copy)
         return len(spooled)
 
     async def _drain(self, copy: Copy) -> bool:
-        return await self._watch.ask(self.kept.drain, copy)
+        return await self._watch.ask(self.drains.drain, copy)
 
     async def ping(self) -> None:
         try:
@@ -119,21 +121,21 @@ class SpoolingStore(Store, Operations):
     def outage(self) -> values.Outage | None:
         if self._watch.since is None:
             return None
-        spooled = self.kept.spooled()
+        spooled = self.spool.spooled()
         return values.Outage(
             since=self._watch.since,
             is_down=self._watch.is_down,
             conversations=len(spooled),
             entries=sum(copy.last - copy.base for copy in spooled),
-            bytes=sum(copy.bytes for copy in self.kept.copies.values()),
+            bytes=sum(copy.bytes for copy in self.spool.held.values()),
         )
 
     def damage(self) -> str | None:
         return damage_in(self.spool.folder)
 
     def spool_state(self, scope: Scope, conversation: str) -> values.SpoolState:
-        copy = self.kept.find(scope, conversation)
-        moved = self.kept.moved.get((scope, conversation), (0, {})) if self.kept.moved else (0, {})
+        copy = self.spool.find(scope, conversation)
+        moved = self.drains.moved.get((scope, conversation), (0, {})) if self.drains.moved else (0, {})
         is_partial = copy is not None and self._watch.is_down
         return values.SpoolState(copy is not None and copy.is_spooled, moved[0], is_partial, moved[1])
 
@@ -143,7 +145,7 @@ class SpoolingStore(Store, Operations):
         """Do something in the database, or in the spool if the conversation is there or the database is away."""
         scope, conversation, turn = _place(args)
         while True:
-            copy = self._holder(scope, conversation, turn) if self.kept.copies else None
+            copy = self._holder(scope, conversation, turn) if self.spool.held else None
             if copy is None:
                 try:
                     answer = await self._watch.ask(getattr(self.database, verb), *args, **kwargs)
@@ -152,15 +154,15 @@ class SpoolingStore(Store, Operations):
                     raise
                 except OUTAGES as error:
                     is_sent = not turn and verb in ("begin", "append")
-                    copy = await self.kept.hold(scope, conversation, error, is_sent=is_sent)
+                    copy = await self._hold(scope, conversation, error, is_sent=is_sent)
                     self._watch.look()  # the database may have come back meanwhile
                     if turn and not copy.runs(turn):
                         raise
                 else:
                     if verb not in _UNTAUGHT:
                         self._memory.learn(verb, scope, conversation, args, answer)
-                    copy = self._holder(scope, conversation, turn) if verb in WRITES and self.kept.copies else None
-                    if copy is None or await self.kept.discard(copy):
+                    copy = self._holder(scope, conversation, turn) if verb in WRITES and self.spool.held else None
+                    if copy is None or await self.spool.discard(copy):
                         return answer
                     # It went to the spool meanwhile: that shall have this, too, and the drain finds that it is there.
             elif verb in WRITES and not (self._watch.is_down or turn):
@@ -169,22 +171,42 @@ class SpoolingStore(Store, Operations):
                     await self._drain(copy)
             try:
                 if turn or verb not in WRITES:
-                    return await self.kept.do(copy, verb, args, kwargs)
+                    return await self.spool.do(copy, verb, args, kwargs)
                 async with copy.lock:
-                    if self.kept.find(scope, conversation) is copy:
-                        return await self.kept.do(copy, verb, self._waiting(copy, args), kwargs)
+                    if self.spool.find(scope, conversation) is copy:
+                        return await self.spool.do(copy, verb, self._waiting(copy, args), kwargs)
             except (errors.EntryNotFound, errors.InvalidParent):
                 if copy.is_new:
                     raise
                 raise errors.StoreUnavailable(NOT_HERE) from None
             except (errors.ConversationNotFound, errors.LeaseLost):
                 async with copy.lock:  # it may just be leaving
-                    if self.kept.find(scope, conversation) is copy:
+                    if self.spool.find(scope, conversation) is copy:
                         raise
+
+    async def _hold(self, scope: Scope, conversation: str, outage: errors.StoreError, *, is_sent: bool) -> Copy:
+        """Return the copy of a conversation, made from what is known of it. What is sent to one that is not known here
+        is kept all the same, unless it is known to be somebody else's."""
+        async with self._making:
+            if (copy := self.spool.find(scope, conversation)) is not None:
+                return copy
+            known = self._memory.find(scope, conversation)
+            held = known.hold(scope) if known is not None else None
+            if held is None:
+                if not is_sent:
+                    raise outage
+                same = [each for each in self.spool.held.values() if each.id == conversation and not each.is_blind]
+                owners = {each.scope.user for each in same if each.scope.tenant == scope.tenant}
+                if {*owners, self._memory.owner(scope.tenant, conversation)} - {None, scope.user}:
+                    raise errors.ConversationNotFound
+                held = unknown(scope, conversation)
+            held.copy.answers = held.copy.answers and self._answers
+            await self.spool.hold(held)
+            return held.copy
 
     def _holder(self, scope: Scope, conversation: str, turn: int = 0) -> Copy | None:
         """Return the copy of a conversation, if the turn in question runs in it."""
-        copy = self.kept.find(scope, conversation)
+        copy = self.spool.find(scope, conversation)
         return copy if copy is not None and (not turn or copy.runs(turn)) else None
 
     def _waiting(self, copy: Copy, args: Sequence[Any]) -> Sequence[Any]:
@@ -199,7 +221,7 @@ class SpoolingStore(Store, Operations):
         return (*args[:-1], replace(begin, expected_head=head, waits=waits))
 
     async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> values.Begun | None:
-        copy = self.kept.find(scope, conversation)
+        copy = self.spool.find(scope, conversation)
         if copy is not None and not await self._may_start(copy):
             return None  # it is started in the database, when it is there
         begun: values.Begun | None = await self._do("start", (scope, conversation, owner, lease_for), {})
@@ -214,7 +236,7 @@ class SpoolingStore(Store, Operations):
         return isinstance(body, TurnChange) and turns[0].state is TurnState.QUEUED and body.detail != WAITS
 
     async def withdraw(self, scope: Scope, conversation: str, turn: int) -> None:
-        copy = self.kept.find(scope, conversation)
+        copy = self.spool.find(scope, conversation)
         if copy is not None and not copy.runs(turn):
             raise errors.StoreUnavailable(NOT_HERE)
         await self._do("withdraw", (scope, conversation, turn), {})
@@ -224,26 +246,26 @@ class SpoolingStore(Store, Operations):
         if copy is None:
             return
         # What acts on the world waits until the database has said that nobody else did: the turn goes there as it is.
-        self.kept.parked[copy.place] = lease
+        self.drains.parked[copy.place] = lease
         try:
-            while self.kept.copies.get(copy.place) is copy:
+            while self.spool.held.get(copy.place) is copy:
                 self._watch.look()
                 await copy.left.wait()
         finally:
-            self.kept.parked.pop(copy.place, None)
+            self.drains.parked.pop(copy.place, None)
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         turns: list[Turn] = []
         with suppress(*OUTAGES):
             found = await self._watch.ask(self.database.expired, lease_for, limit=limit)
             # What is in the spool comes first: it may be how one of these turns goes on, or ended.
-            turns += [turn for turn in found if self.kept.find(turn.scope, turn.conversation) is None]
+            turns += [turn for turn in found if self.spool.find(turn.scope, turn.conversation) is None]
         now = self._clock()
-        for copy in list(self.kept.copies.values()):
+        for copy in list(self.spool.held.values()):
             for turn in (await self.spool.turns(*copy.place))[:1]:
                 # Of the spool only this process has turns; one that another ran is left, whatever its lease says.
                 is_held = turn.until is not None and now < turn.until < now + 2 * lease_for
-                is_left = turn.state is TurnState.RUNNING and (turn.owner in self.kept.gone or not is_held)
+                is_left = turn.state is TurnState.RUNNING and (turn.owner in self.spool.gone or not is_held)
                 if (is_left and copy.runs(turn.number)) or await self._may_start(copy):
                     turns.append(turn)
         return tuple(turns[:limit])
@@ -255,16 +277,29 @@ class SpoolingStore(Store, Operations):
     ) -> values.Created:
         # The id must be the same whether or not a write that was cut has arrived.
         named = new if new.id else new.model_copy(update={"id": self._ids()})
-        if (copy := self.kept.made_by(scope, key)) is not None:
+        if (copy := self._made_by(scope, key)) is not None:
             return values.Created(conversation=await self.get(scope, copy.id), replayed=True)
         try:
             created = await self._watch.ask(self.database.create, scope, named, key=key, **options)
         except OUTAGES:
-            await self.kept.create(scope, named, key, options.get("at"))
+            use = key_use(scope, key)
+            copy = Copy(scope=scope, id=named.id or "", answers=self._answers, is_new=True, key=use)
+            async with self._making:
+                await self.spool.hold(Holding(copy=copy, new=named, created_at=options.get("at")))
             self._watch.look()
             return values.Created(conversation=await self.get(scope, named.id or ""))
         self._memory.learn("create", scope, created.conversation.id, (), created)
         return created
+
+    def _made_by(self, scope: Scope, key: IdempotencyKey | None) -> Copy | None:
+        """Return the conversation that was begun here with this key."""
+        use = key_use(scope, key)
+        for copy in self.spool.held.values():
+            if use and copy.key and copy.scope == scope and copy.key.name == use.name:
+                if copy.key != use:
+                    raise errors.KeyReused
+                return copy
+        return None
 
     async def list(
         self, whose: Scope | str, where: values.ListFilter = values.EVERY, *, limit: int = 20, after: str | None = None
@@ -281,7 +316,7 @@ class SpoolingStore(Store, Operations):
         return values.ConversationPage(items=tuple(newest[:limit]))
 
     async def delete(self, scope: Scope, conversation: str, **options: Any) -> None:
-        copy = self.kept.find(scope, conversation)
+        copy = self.spool.find(scope, conversation)
         if copy is not None and not (not self._watch.is_down and await self._drain(copy)):
             raise errors.StoreUnavailable(NOT_YET)
         await self._watch.ask(self.database.delete, scope, conversation, **options)
@@ -291,7 +326,7 @@ class SpoolingStore(Store, Operations):
         removed = await self._watch.ask(self.database.purge, kept_for, owner=owner)
         if owner is not None:
             self._memory.forget(owner)
-            await self.kept.erase(owner)
+            await self.spool.erase(owner)
         return removed
 
     async def search(self, scope: Scope, text: str, **options: Any) -> values.HitPage:
