@@ -142,21 +142,22 @@ class SpoolFile(SqliteStore):
             locked = os.open(folder / "spool.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            repairs = 0
-            while True:
-                try:
-                    spool = await cls.looked_at(folder, clock, ids, max_bytes)
-                    break
-                except StoreCorrupt as error:
-                    repairs += 1
-                    if repairs > REPAIRS:
-                        raise
-                    _repair(folder, clock, error)
+            spool = await cls._repaired(folder, clock, ids, max_bytes, REPAIRS)
         except BaseException as error:
             os.close(locked)
             raise StoreBusy(IN_USE) if isinstance(error, BlockingIOError) else error from None
         spool._locked = locked
         return spool
+
+    @classmethod
+    async def _repaired(cls, folder: Path, clock: Clock, ids: IdSource, max_bytes: int, repairs: int) -> Self:
+        try:
+            return await cls.looked_at(folder, clock, ids, max_bytes)
+        except StoreCorrupt as error:
+            if not repairs:
+                raise
+            _repair(folder, clock, error)
+            return await cls._repaired(folder, clock, ids, max_bytes, repairs - 1)
 
     @classmethod
     async def looked_at(cls, folder: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
