@@ -215,9 +215,7 @@ async def _open_hosted(url: str, hosting: Hosting) -> Store:
     max_bytes, spool = hosting.settings.max_message_bytes, hosting.spool
     if spool is None:
         return await open_store(url, max_bytes=max_bytes, caps=hosting.caps)
-    store = await open_spooling_store(url, spool, max_bytes=max_bytes, caps=hosting.caps)
-    store.kept.drained = lambda scope, conversation: store.tell(Change(scope, conversation))
-    return store
+    return await open_spooling_store(url, spool, max_bytes=max_bytes, caps=hosting.caps)
 
 
 def _hosted_deps(
