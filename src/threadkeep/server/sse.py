@@ -1,7 +1,7 @@
 """Server-sent events on the wire: how an event becomes bytes, and the answer that streams them."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing
 from functools import lru_cache
 from json import JSONEncoder
@@ -75,11 +75,11 @@ class EventStream(StreamingResponse):
         loop = asyncio.get_running_loop()
         self._sent_at = loop.time()
 
-        async def send_noting(message: Message) -> None:
+        def send_noting(message: Message) -> Awaitable[None]:
             self._sent_at = loop.time()
             if not message.get("more_body", True):
                 beating.cancel()
-            await send(message)
+            return send(message)
 
         beating = asyncio.create_task(self._beat(send))
         try:

@@ -80,7 +80,7 @@ class AnswerHeaders(HttpMiddleware):
         _current.set(id)
         CALLER.set(Caller("anonymous", _address(scope), id))
 
-        async def send_with_headers(message: Message) -> None:
+        def send_with_headers(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers[REQUEST_ID] = id
@@ -91,7 +91,7 @@ class AnswerHeaders(HttpMiddleware):
                     headers.setdefault("Strict-Transport-Security", ONLY_TLS)
                 if (outage := self._outage()) is not None:
                     headers[DEGRADED] = f"since={moment_text(outage.since.replace(microsecond=0))}"
-            await send(message)
+            return send(message)
 
         await self.app(scope, receive, send_with_headers)
 
@@ -115,12 +115,12 @@ class RootPath(HttpMiddleware):
         if path == self.root_path or path.startswith(f"{self.root_path}/"):
             path = path.removeprefix(self.root_path) or "/"
 
-        async def send_with_prefix(message: Message) -> None:
+        def send_with_prefix(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if (location := headers.get("Location", "")).startswith("/"):
                     headers["Location"] = f"{self.root_path}{location}"
-            await send(message)
+            return send(message)
 
         # `root_path` of the ASGI standard would be taken off once more, from `/v1` served under `/v1` for example.
         inside = {**scope, "path": path, "raw_path": path.encode(), _ROOT_PATH: self.root_path}

@@ -9,7 +9,7 @@ import logging
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -149,9 +149,9 @@ class TrackRequests(HttpMiddleware):
             return
         request = self.open_requests.begin(scope)
 
-        async def send_noting(message: Message) -> None:
+        def send_noting(message: Message) -> Awaitable[None]:
             request.note(message)
-            await send(message)
+            return send(message)
 
         try:
             await self.app(scope, receive, send_noting)
@@ -194,11 +194,11 @@ class RecordRequests(HttpMiddleware):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, status = time.monotonic(), 0
 
-        async def send_noting(message: Message) -> None:
+        def send_noting(message: Message) -> Awaitable[None]:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-            await send(message)
+            return send(message)
 
         try:
             await self.app(scope, receive, send_noting)
