@@ -59,7 +59,7 @@ class TurnHandle:
                 async with aclosing(follow(self._deps.store, self._deps.bus, *self._of, start)) as events:
                     async for event in events:
                         yield event
-                        if await self.is_over(event):
+                        if event.ends(self.number) and await self.is_over(event):
                             return
             except InvalidCursor:
                 # It waited for the end of an outage, and has another number in the database.
