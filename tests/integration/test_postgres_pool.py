@@ -96,6 +96,25 @@ async def test_a_call_that_is_not_answered_is_cut_and_the_next_one_works(
     await store.close()
 
 
+async def test_a_connection_that_is_cut_between_two_steps_of_preparing_is_replaced(
+    postgres_database: Urls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await open_store(postgres_database.server)
+    name = await new(store, ADA, "one")
+    real, met = asyncpg.Connection._introspect_types, list[str]()  # type: ignore[attr-defined]
+
+    async def cut(connection: Any, *arguments: Any) -> Any:
+        if not met:
+            met.append("a cut")
+            connection.terminate()
+        return await real(connection, *arguments)
+
+    monkeypatch.setattr(asyncpg.Connection, "_introspect_types", cut)
+    assert (await store.snapshot(ADA, name)).conversation.id == name
+    assert met == ["a cut"]
+    await store.close()
+
+
 async def test_closing_waits_for_what_is_being_answered_and_refuses_what_comes_later(postgres_database: Urls) -> None:
     store = await open_store(_sized(postgres_database, 2))
     name = await new(store)

@@ -61,7 +61,13 @@ class _Link:
     async def call(self, verb: str, arguments: Sequence[Any]) -> list[asyncpg.Record]:
         """Return the rows of an answer."""
         self.is_asked = False
-        statement = self._statements.get(verb) or await self._prepare(verb, len(arguments))
+        try:
+            statement = self._statements.get(verb) or await self._prepare(verb, len(arguments))
+        except AttributeError as error:
+            if not self.connection.is_closed():
+                raise
+            # The driver prepares in several steps, and misses its protocol if it is cut between two of them.
+            raise asyncpg.InterfaceError("the connection was cut") from error
         self.is_asked = True
         rows: list[asyncpg.Record] = await statement.fetch(*arguments)
         return rows
