@@ -40,8 +40,10 @@ from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.unreached import Unreached
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 REMEMBERED = 10_000
+"""How much is remembered of each kind."""
 REWRITTEN_BYTES = 256 * 1024 * 1024
 """How large a table may be that is written anew after a purge, while all others wait."""
 REFUSALS = {
@@ -74,6 +76,15 @@ def number(seq: int) -> int:
 def optional(seq: int | None) -> int | None:
     """Return a number that the database can take, if there is one."""
     return None if seq is None else number(seq)
+
+
+class Remembered(dict[K, T]):
+    """What was read and may be read again. When there is too much of it, all is forgotten."""
+
+    def __setitem__(self, key: K, value: T) -> None:
+        if len(self) >= REMEMBERED:
+            self.clear()
+        super().__setitem__(key, value)
 
 
 class Translator:
@@ -123,9 +134,9 @@ class Database:
         self.pool = pool
         self.unreached = unreached
         self.translator = Translator()
-        self._tenants: dict[str, int] = {}
-        self._scopes: dict[tuple[str, str], tuple[int, int]] = {}
-        self._places: dict[tuple[str, str, str], Place] = {}
+        self._tenants: Remembered[str, int] = Remembered()
+        self._scopes: Remembered[Scope, tuple[int, int]] = Remembered()
+        self._places: Remembered[tuple[str, str, str], Place] = Remembered()
 
     async def tenant(self, name: str, *, make: bool = False) -> int:
         """Return the key of a tenant, which never changes; 0, which is nobody's, if there is none and none is made."""
@@ -136,17 +147,15 @@ class Database:
             found = await self.pool.call("tenant_key", name)
             if not found:
                 return 0
-            if len(self._tenants) >= REMEMBERED:
-                self._tenants.clear()
             key = self._tenants[name] = found[0]["key"]
         return key
 
     async def scope(self, scope: Scope) -> tuple[int, int] | None:
         """Return the keys of tenant and user, if they ever stored something. They never change."""
-        known = self._scopes.get((scope.tenant, scope.user))
+        known = self._scopes.get(scope)
         if known is None and (tenant := await self.tenant(scope.tenant)):
-            found = await self.pool.call("find_person", tenant, scope.user)
-            known = self._remember(scope, tenant, found[0]["owner"]) if found else None
+            for row in await self.pool.call("find_person", tenant, scope.user):
+                known = self._scopes[scope] = (tenant, row["owner"])
         return known
 
     async def whose(self, tenant: str, user: str | None) -> tuple[int, int | None]:
@@ -162,14 +171,8 @@ class Database:
             tenant = await self.tenant(scope.tenant, make=True)
             drawn = (await self.pool.one("draw_key"))[0]
             entered = await self.pool.one("enter_person", tenant, scope.user, drawn)
-            known = self._remember(scope, tenant, entered["owner"])
+            known = self._scopes[scope] = (tenant, entered["owner"])
         return known
-
-    def _remember(self, scope: Scope, tenant: int, owner: int) -> tuple[int, int]:
-        if len(self._scopes) >= REMEMBERED:
-            self._scopes.clear()
-        keys = self._scopes[scope.tenant, scope.user] = (tenant, owner)
-        return keys
 
     async def each_tenant(
         self, job: str, work: Callable[[int], Awaitable[T]], lease_for: timedelta | None = None
@@ -205,8 +208,6 @@ class Database:
             keys = await self.scope(scope)
             if keys is None:
                 raise ConversationNotFound
-            if len(self._places) >= REMEMBERED:
-                self._places.clear()
             place = self._places[names] = Place(*keys, encode_id(conversation))
         return place
 
@@ -223,16 +224,13 @@ class Database:
 
     async def ask(self, verb: str, *arguments: Any) -> asyncpg.Record:
         """Call a function that returns one row, and raise what it refuses."""
-        row = (await self.pool.call(verb, *arguments))[0]
-        if row["refused"] is not None:
-            raise REFUSALS[row["refused"]]
-        return row
+        return (await self.lines(verb, *arguments))[0]
 
     async def lines(self, verb: str, *arguments: Any) -> list[asyncpg.Record]:
         """Call a function that returns rows, and raise what it refuses."""
         rows = await self.pool.call(verb, *arguments)
-        if rows and rows[0]["refused"] is not None:
-            raise REFUSALS[rows[0]["refused"]]
+        if rows and (refused := rows[0]["refused"]) is not None:
+            raise REFUSALS[refused]
         return rows
 
 

@@ -20,7 +20,7 @@ from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreError
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep.store.codec import STATE, decode_id, encode_id, found_text, kinds_of, role_of
 from threadkeep.store.paging import Candidate, Matches, Search
-from threadkeep.store.postgres.database import REFUSALS, Columns, Database, to_facts, to_tree
+from threadkeep.store.postgres.database import Columns, Database, to_facts, to_tree
 from threadkeep.store.postgres.jsonb import dump_fields, escape
 from threadkeep.store.values import ListFilter, Related
 from threadkeep.text import words
@@ -151,10 +151,9 @@ class Searcher:
         rows = await self._db.pool.call(verb, tenant, owner, *arguments, False)
         if rows and rows[0]["refused"] == _BEHIND:
             await self._index.catch_up(tenant, owner)
-            rows = await self._db.pool.call(verb, tenant, owner, *arguments, True)
-        if rows and rows[0]["refused"] is not None:
-            raise REFUSALS[rows[0]["refused"]]
-        return rows
+        elif not rows or rows[0]["refused"] is None:
+            return rows
+        return await self._db.lines(verb, tenant, owner, *arguments, True)
 
     async def related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], path: Sequence[Run], limit: int

@@ -297,8 +297,9 @@ class PostgresStore(RuledStore):
 
     async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
         only = None if conversation is None else encode_id(conversation)
-        row = await self._pool.one("statistics", *await self._db.whose(check_id(tenant), user), only)
-        return Statistics(conversations=row["conversations"], entries=row["entries"], bytes=row["bytes"])
+        return Statistics(
+            **dict(await self._pool.one("statistics", *await self._db.whose(check_id(tenant), user), only))
+        )
 
     async def users(self, tenant: str) -> tuple[str, ...]:
         return tuple(row["name"] for row in await self._pool.call("users", await self._db.tenant(check_id(tenant))))

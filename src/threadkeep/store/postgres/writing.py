@@ -19,7 +19,7 @@ from threadkeep.errors import AlreadyExists, StoreBusy, StoreError, StoreUnavail
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import size_of
 from threadkeep.store.codec import decode_id, encode_id
-from threadkeep.store.postgres.database import REMEMBERED, Database, Place, facts_columns
+from threadkeep.store.postgres.database import REMEMBERED, Database, Place, Remembered, facts_columns
 from threadkeep.store.postgres.ends import BesideEnd, Commit, MissingError, PostgresEnd, new_end, read_end, to_commit
 from threadkeep.store.postgres.faults import MovedError, is_cut
 from threadkeep.store.postgres.pool import ATTEMPTS, Pool
@@ -47,7 +47,7 @@ class Log:
     def __init__(self, database: Database, ids: IdSource) -> None:
         self._db = database
         self._ids = ids
-        self._ends: dict[Place, PostgresEnd] = {}
+        self._ends: Remembered[Place, PostgresEnd] = Remembered()
         self._committer = Committer(database.pool)
         self._locks: dict[Place, asyncio.Lock] = {}
         self._writers = 0
@@ -106,7 +106,7 @@ class Log:
                     raise AlreadyExists from None
             else:
                 # What is said first need not read how the log ends.
-                self._know(Place(tenant, owner, encode_id(name)), new_end(scope, name, made[0][0], size))
+                self._ends[Place(tenant, owner, encode_id(name))] = new_end(scope, name, made[0][0], size)
                 return Created(conversation=_new_conversation(scope, name, new, at))
         raise StoreBusy
 
@@ -116,8 +116,7 @@ class Log:
         rooms = []
         for holder in caps.to_count(scope, brought):
             owner = None if holder.user is None else keys[1]
-            row = await self._db.pool.one("statistics", keys[0], owner, None)
-            kept = Statistics(conversations=row["conversations"], entries=row["entries"], bytes=row["bytes"])
+            kept = Statistics(**dict(await self._db.pool.one("statistics", keys[0], owner, None)))
             if not caps.check(holder, kept, brought):
                 rooms.append([owner or 0, holder.cap.conversations if brought.conversations else 0, holder.cap.bytes])
         return rooms
@@ -196,12 +195,7 @@ class Log:
             if turn.number in before.open_turns
         )
         if not any(0 < fence < taken for fence, taken in fences):
-            self._know(where, end.remembered())
-
-    def _know(self, where: Place, end: PostgresEnd) -> None:
-        if len(self._ends) >= REMEMBERED:
-            self._ends.clear()
-        self._ends[where] = end
+            self._ends[where] = end.remembered()
 
     async def _is_stored(self, where: Place, end: PostgresEnd, commit: Commit) -> bool:
         """Whether a commit took place whose answer was cut off: what it stores is stored by nobody else."""
