@@ -264,7 +264,7 @@ async def measure_postgres(report: Report, quick: bool) -> None:
     async with database() as urls:
         empty = await _database_size(urls)
         raw = await store_chats(urls.server)
-        report.bar(DISK, (await _database_size(urls) - empty) / raw, at_most=2)
+        report.bar(DISK, (await _database_size(urls) - empty) / raw, at_most=1.5)
 
 
 async def count_trips(url: str, trips: RecordRequests, report: Report) -> None:

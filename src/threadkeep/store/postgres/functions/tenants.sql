@@ -1,5 +1,4 @@
--- For whom a function works. Time that decides who may write, or what is gone for good, is read from the clock of the
--- database: instances need not agree.
+-- For whom a function works, and who the users of a tenant are.
 
 -- Time that decides who may write, or what is gone for good, is read from the clock of the database: instances need not agree.
 CREATE FUNCTION threadkeep.moment() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT clock_timestamp()';
