@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
 ENGINE = SOURCES / "threadkeep"
 BARS = {
-    "lines of the engine": 34_700,
-    "modules of the engine": 246,
+    "lines of the engine": 33_550,
+    "modules of the engine": 237,
     "lines of the largest module": 400,
     "lines of the largest function": 50,
     "verbs of Store": 28,

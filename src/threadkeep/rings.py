@@ -39,7 +39,8 @@ COMMANDS = "threadkeep.commands"
 """The entry points by which packages bring commands of the command line: each names a module."""
 MODEL_PROVIDERS = "threadkeep.model_providers"
 """The entry points by which packages offer many models: each makes one of its whole name. `local` is for names that
-begin so, `langchain` for the providers that we do not ask ourselves."""
+begin so, `langchain` for the providers that we do not ask ourselves, and `http` for those that we do: it also takes the
+environment, which has keys and addresses."""
 EMBEDDINGS = "threadkeep.embeddings"
 """The entry points by which packages offer embeddings: `langchain` makes those of any provider from their name."""
 FILE_PLACES = "threadkeep.file_places"

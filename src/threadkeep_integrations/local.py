@@ -21,8 +21,8 @@ import xllamacpp
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.errors import ModelError, ModelRefused, ModelUnavailable, UnknownModel
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
-from threadkeep.llm.think_tags import ThinkTags
-from threadkeep.llm.vendor_errors import length_refusal
+from threadkeep_providers.think_tags import ThinkTags
+from threadkeep_providers.vendor_errors import length_refusal
 
 _MAGIC = b"GGUF"
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}

@@ -11,7 +11,6 @@ import pytest
 from tests.browser.server import PATIENCE, Server
 from tests.integration.serving import Server as Here
 from tests.integration.serving import serving
-from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing import openai_answers as played
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import openai
@@ -19,6 +18,7 @@ from threadkeep.turn.assistant import Assistant
 from threadkeep_assistants.chat import ASSISTANT as CHAT
 from threadkeep_assistants.shop import ASSISTANT as SHOP
 from threadkeep_assistants.shop.catalogue import products
+from threadkeep_providers.provider_model import ProviderModel
 
 
 @pytest.fixture

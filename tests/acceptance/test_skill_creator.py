@@ -15,13 +15,13 @@ import pytest
 
 from tests.acceptance.server_process import server_process
 from tests.integration.serving import Server, serving
-from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.settings import Settings
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep_assistants.demo.general_script import NOTICE
 from threadkeep_assistants.skill_creator import skill_creator
 from threadkeep_assistants.skill_creator.document import errors_in
+from threadkeep_providers.provider_model import ProviderModel
 
 ROOT = Path(__file__).parents[2]
 TALK = (

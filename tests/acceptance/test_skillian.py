@@ -11,11 +11,11 @@ import pytest
 from tests.acceptance.server_process import server_process
 from tests.integration.serving import Server, told_until
 from tests.integration.serving import serving as serving_here
-from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing import openai_answers as played
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import openai
 from threadkeep_assistants.skillian import ASSISTANT
+from threadkeep_providers.provider_model import ProviderModel
 
 BUDGET = "What is the budget of cost centre CC-1001?"
 COMPARE = "Compare FI and BPC for company 1000"

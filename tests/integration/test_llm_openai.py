@@ -14,11 +14,11 @@ from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, Mode
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, ModelOptions, Request, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.loading import NO_REAL_MODELS, load_model
-from threadkeep.llm.openai import Responses
-from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import openai
+from threadkeep_providers.openai import Responses
+from threadkeep_providers.provider_model import ProviderModel
 
 BUDGET = ToolSpec(
     name="get_budget",

@@ -13,11 +13,11 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, ModelRefused, ModelUnavailable
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, ModelOptions, Reasoned, Request, Text, ToolSpec
-from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing.openai_server import CUT, OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import anthropic
 from threadkeep.testing.providers import gemini as gemini_rules
 from threadkeep_integrations.langchain import LangChainModel
+from threadkeep_providers.provider_model import ProviderModel
 
 BUDGET = ToolSpec(name="get_budget", description="A budget.", parameters={"type": "object", "properties": {}})
 REQUEST = Request(messages=(Message(role=Role.USER, content="Budget?"),), tools=(BUDGET,))

@@ -14,12 +14,12 @@ from tests.unit.threadkeep_integrations.conversion.test_converter import pdf
 from tests.unit.turn.processes import ended
 from threadkeep.hosting import Hosting
 from threadkeep.llm.base import Model
-from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.runtime import open_conversations
 from threadkeep.settings import Settings
 from threadkeep.testing.openai_answers import says
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep_integrations.langchain import LangChainModel
+from threadkeep_providers.provider_model import ProviderModel
 
 CLAUDE = Played(
     (

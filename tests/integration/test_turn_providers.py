@@ -14,7 +14,6 @@ from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ModelError, ModelRateLimited, ModelRefused, ModelUnavailable
 from threadkeep.llm.base import CallPart, Stopped, Text
-from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing import openai_answers as played
 from threadkeep.testing.openai_server import Played, openai_server
 from threadkeep.testing.providers import check_everywhere, openai
@@ -23,6 +22,7 @@ from threadkeep.tools.base import ToolContext
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
+from threadkeep_providers.provider_model import ProviderModel
 
 QUESTION = "What is the budget of CC-1001?"
 

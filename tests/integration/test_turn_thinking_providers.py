@@ -10,14 +10,14 @@ from tests.unit.turn.processes import ended, new_conversation
 from threadkeep.conversation.message import Message
 from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Model
-from threadkeep.llm.openai import Responses
-from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.runtime import open_conversations
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import anthropic, openai
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
+from threadkeep_providers.openai import Responses
+from threadkeep_providers.provider_model import ProviderModel
 
 
 @tool(repeatable=True)

@@ -64,7 +64,8 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Alone:
 
 
 @pytest.mark.parametrize(
-    "ring", ["assistants", "commands", "importers", "integrations", "pages", "protocols", "retrieval", "terminal"]
+    "ring",
+    ["assistants", "commands", "importers", "integrations", "pages", "protocols", "providers", "retrieval", "terminal"],
 )
 def test_no_ring_is_there(alone: Alone, ring: str) -> None:
     done = alone.python("-c", f"import threadkeep_{ring}")

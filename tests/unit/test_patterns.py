@@ -16,7 +16,6 @@ from tests.pumping import KINDS, TAILS, Found, attacks, computed, patterns, seco
 from threadkeep.context.tokens import tokens_in
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request, ToolSpec
-from threadkeep.llm.vendor_errors import length_refusal
 from threadkeep.text.excerpt import split
 from threadkeep.text.query import Query
 from threadkeep.text.search import rank
@@ -25,6 +24,7 @@ from threadkeep.text.words import content_forms, content_words, query_forms, wor
 from threadkeep_assistants.demo.fitting_tool import fitting_call
 from threadkeep_assistants.demo.general_script import GENERAL, facts_in
 from threadkeep_assistants.demo.script import Scene
+from threadkeep_providers.vendor_errors import length_refusal
 from threadkeep_retrieval.model_rewriter import cleaned, flaw
 from threadkeep_retrieval.routing.follow_up import follow_up
 from threadkeep_retrieval.shown_lists import shown_lists
@@ -35,6 +35,7 @@ PACKAGES = (
     "threadkeep_importers",
     "threadkeep_integrations",
     "threadkeep_protocols",
+    "threadkeep_providers",
     "threadkeep_retrieval",
 )
 SIZE = 1_000
@@ -43,7 +44,7 @@ QUICK = 0.004
 """Seconds for the longer text that need no second look: what grows with the square takes more."""
 MOST_GROWTH = 3 * TIMES
 BOUNDED = {
-    "threadkeep.llm.vendor_errors:_SECRET": 600,
+    "threadkeep_providers.vendor_errors:_SECRET": 600,
     "threadkeep_retrieval.shown_lists:_BOLD": 400,
     "threadkeep_retrieval.shown_lists:_MONEY": 400,
 }
@@ -53,9 +54,10 @@ COMPUTED = {
     "threadkeep_assistants.demo.script:asked",
     "threadkeep.text.search:_pattern",
     "threadkeep.text.secrets:hiding",
+    "threadkeep.transfer.files:with_images",
 }
 """Functions that make a pattern: of a file's name, of a rule when it is declared, which is found where it is, of the
-words of a search, which is pumped below, and of secrets, which are plain words."""
+words of a search, which is pumped below, of secrets and of marks in an export, which are plain words."""
 CALCULATOR = ToolSpec(
     name="calculate", description="Works out.", parameters={"properties": {"expression": {"type": "string"}}}
 )

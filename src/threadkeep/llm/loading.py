@@ -1,5 +1,5 @@
-"""From a model's name to the model: `provider:model` of a provider that we ask ourselves, or what installed packages
-offer: the scripted `demo`, `local`, any provider of LangChain.
+"""From a model's name to the model, which is of what installed packages offer: the scripted `demo`, `local`, and
+`provider:model` of a provider that we ask ourselves or of any that LangChain knows.
 
 What a model needs is imported when it is loaded, in a thread: importing takes seconds, loading weights longer.
 With THREADKEEP_NO_REAL_MODELS=1, which tests set, a model whose requests would leave the machine is refused.
@@ -83,11 +83,7 @@ def load_model(
     known = provider_named(provider)
     if known is None or not known.form:
         return _in_ring(rings.MODEL_PROVIDERS, "langchain", name, pip_line(provider))(name)
-    try:
-        from threadkeep.llm.provider_model import ProviderModel  # noqa: PLC0415 - an optional package
-    except ImportError:
-        raise UnknownModel(f"{name} needs a package: {pip_line(provider)}") from None
-    return ProviderModel.named(name, environment)
+    return _in_ring(rings.MODEL_PROVIDERS, "http", name, pip_line(provider))(name, environment)
 
 
 def identity_of(name: str) -> str:

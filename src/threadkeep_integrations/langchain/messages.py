@@ -17,9 +17,9 @@ from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.parts import Attachment, Reasoning
 from threadkeep.errors import InvalidId, UnknownRole
 from threadkeep.llm.base import Delta
-from threadkeep.llm.deltas import DeltaBuffer
-from threadkeep.llm.form import base64_of, without_bytes
 from threadkeep.llm.pieces import pieces_of
+from threadkeep_providers.deltas import DeltaBuffer
+from threadkeep_providers.form import base64_of, without_bytes
 
 GEMINI_SIGNATURES = "__gemini_function_call_thought_signatures__"
 """Where LangChain's class for Gemini looks for the signatures of calls, by their ids."""

@@ -15,11 +15,11 @@ from pydantic import SecretStr
 from threadkeep.errors import ContextTooLong, ModelRefused, UnknownModel
 from threadkeep.llm.base import Delta, Model, ModelOptions, Request, ToolSpec, loaded_files
 from threadkeep.llm.providers import PROVIDERS, langchain_line
-from threadkeep.llm.think_tags import ThinkTags
-from threadkeep.llm.vendor_errors import without_secrets
 from threadkeep.text.secrets import url_secrets, value_secrets
 from threadkeep_integrations.langchain.messages import ChunkReader, to_langchain
 from threadkeep_integrations.langchain.vendor_errors import as_model_error
+from threadkeep_providers.think_tags import ThinkTags
+from threadkeep_providers.vendor_errors import without_secrets
 
 ASKING = 2.0
 """How many seconds Ollama may take to describe a model."""

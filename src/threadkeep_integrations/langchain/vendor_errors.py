@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, ModelRefused, ModelTimeout, ModelUnavailable
-from threadkeep.llm.vendor_errors import failure_told, retry_after_in, without_secrets
+from threadkeep_providers.vendor_errors import failure_told, retry_after_in, without_secrets
 
 _TIMEOUT = re.compile(r"Timeout|TimedOut|DeadlineExceeded")
 _UNREACHABLE = re.compile(

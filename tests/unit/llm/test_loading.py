@@ -15,9 +15,9 @@ import pytest
 from threadkeep import rings
 from threadkeep.errors import ModelRefused, ModelUnavailable, UnknownModel
 from threadkeep.llm.loading import MOST_LOADING, NO_REAL_MODELS, Loader, load_model
-from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing.openai_server import Played, openai_server
 from threadkeep_assistants.demo.model import DemoModel
+from threadkeep_providers.provider_model import ProviderModel
 
 FORBIDDEN = {NO_REAL_MODELS: "1"}
 
@@ -93,7 +93,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it() -> None:
 def test_a_missing_http_client_is_named_with_the_line_that_installs_it(
     name: str, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "threadkeep.llm.provider_model", None)
+    monkeypatch.setitem(sys.modules, "threadkeep_providers.provider_model", None)
     with pytest.raises(UnknownModel, match=line):
         load_model(name, environment={})
 

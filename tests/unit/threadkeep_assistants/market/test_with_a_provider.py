@@ -9,12 +9,12 @@ from tests.told import data_of, failure_of, name_of
 from tests.unit.threadkeep_assistants.market.talking import Talk, talking_to
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Model
-from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing import openai_answers as played
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import openai
 from threadkeep_assistants.market import ASSISTANT
 from threadkeep_assistants.market.companies import FICTION
+from threadkeep_providers.provider_model import ProviderModel
 
 QUESTION = "What stocks benefit from rate cuts?"
 

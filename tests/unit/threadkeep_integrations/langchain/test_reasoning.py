@@ -4,7 +4,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 
-from tests.unit.llm.talking import BYTES, GONE, IMAGE, PDF, SHOWN, SOUND
+from tests.unit.threadkeep_providers.talking import BYTES, GONE, IMAGE, PDF, SHOWN, SOUND
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.parts import Part, Reasoning
 from threadkeep.llm.answer import Answer

@@ -14,8 +14,8 @@ from typing import Any
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.parts import Attachment
 from threadkeep.llm.base import Model, ToolSpec
-from threadkeep.llm.deltas import Reader
 from threadkeep.text.notes import note
+from threadkeep_providers.deltas import Reader
 
 MOST_WRITTEN = 16 * 1024 * 1024
 """How many bytes of written messages a model keeps."""

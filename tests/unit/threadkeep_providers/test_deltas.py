@@ -3,9 +3,9 @@
 import pytest
 
 from threadkeep.errors import ModelUnavailable
-from threadkeep.llm import deltas
 from threadkeep.llm.base import CallPart, Reasoned, Stopped, Text
-from threadkeep.llm.deltas import DeltaBuffer, Events
+from threadkeep_providers import deltas
+from threadkeep_providers.deltas import DeltaBuffer, Events
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from tests.unit.llm.talking import BYTES, IMAGE, sent
+from tests.unit.threadkeep_providers.talking import BYTES, IMAGE, sent
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.parts import Reasoning
-from threadkeep.llm.anthropic import Messages
-from threadkeep.llm.form import Files, Form, WrittenMessages, joined
-from threadkeep.llm.gemini import Contents
-from threadkeep.llm.openai import ChatCompletions, Responses
 from threadkeep.testing.providers import anthropic, gemini, openai, openai_responses
+from threadkeep_providers.anthropic import Messages
+from threadkeep_providers.form import Files, Form, WrittenMessages, joined
+from threadkeep_providers.gemini import Contents
+from threadkeep_providers.openai import ChatCompletions, Responses
 
 FORMS: list[tuple[Form, Any, dict[str, Any]]] = [
     (ChatCompletions(), openai, {}),

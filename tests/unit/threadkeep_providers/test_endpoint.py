@@ -19,8 +19,8 @@ from cryptography.x509.oid import NameOID
 
 from threadkeep.errors import ModelRefused
 from threadkeep.llm.base import trace_parent
-from threadkeep.llm.endpoint import Endpoint
-from threadkeep.llm.vendor_errors import ProviderError
+from threadkeep_providers.endpoint import Endpoint
+from threadkeep_providers.vendor_errors import ProviderError
 
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threadkeep.llm import think_tags
 from threadkeep.llm.base import CallPart, Delta, Reasoned, Stopped, Text
-from threadkeep.llm.think_tags import ThinkTags
+from threadkeep_providers import think_tags
+from threadkeep_providers.think_tags import ThinkTags
 
 
 def split(*pieces: str, last: Delta | None = None) -> tuple[str, str]:

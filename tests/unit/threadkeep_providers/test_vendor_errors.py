@@ -7,7 +7,7 @@ import pytest
 from multidict import CIMultiDict
 
 from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, ModelRefused, ModelUnavailable
-from threadkeep.llm.vendor_errors import ProviderError, failure_told, retry_after_in, without_secrets
+from threadkeep_providers.vendor_errors import ProviderError, failure_told, retry_after_in, without_secrets
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

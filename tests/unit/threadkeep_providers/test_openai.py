@@ -2,12 +2,23 @@
 
 import pytest
 
-from tests.unit.llm.talking import BYTES, GONE, IMAGE, PDF, SHOWN, SOUND, answered, conversation, said, sent
+from tests.unit.threadkeep_providers.talking import (
+    BYTES,
+    GONE,
+    IMAGE,
+    PDF,
+    SHOWN,
+    SOUND,
+    answered,
+    conversation,
+    said,
+    sent,
+)
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.conversation.parts import Reasoning
 from threadkeep.llm.base import CallPart, Stopped, Text, Used
-from threadkeep.llm.openai import ChatCompletions, Responses, read_chat, read_response
-from threadkeep.llm.vendor_errors import ProviderError
+from threadkeep_providers.openai import ChatCompletions, Responses, read_chat, read_response
+from threadkeep_providers.vendor_errors import ProviderError
 
 
 def choice(**fields: object) -> dict[str, object]:

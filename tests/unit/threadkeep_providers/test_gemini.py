@@ -1,9 +1,20 @@
 """Gemini's form: what is written is what Gemini takes, and what it streams becomes our deltas."""
 
-from tests.unit.llm.talking import BYTES, GONE, IMAGE, LOOK, PDF, SOUND, answered, conversation, said, sent
+from tests.unit.threadkeep_providers.talking import (
+    BYTES,
+    GONE,
+    IMAGE,
+    LOOK,
+    PDF,
+    SOUND,
+    answered,
+    conversation,
+    said,
+    sent,
+)
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.llm.base import CallPart, Reasoned, Stopped, Text
-from threadkeep.llm.gemini import Contents, read_contents
+from threadkeep_providers.gemini import Contents, read_contents
 
 
 def test_contents_are_read() -> None:

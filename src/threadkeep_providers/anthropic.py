@@ -10,9 +10,9 @@ from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.parts import Attachment, Reasoning
 from threadkeep.errors import ModelRefused
 from threadkeep.llm.base import ToolSpec
-from threadkeep.llm.deltas import DeltaBuffer, Event, Reader
-from threadkeep.llm.form import Files, Form, History, Traits, base64_of, dumps, joined, without_bytes
 from threadkeep.llm.pieces import Piece, pieces_of
+from threadkeep_providers.deltas import DeltaBuffer, Event, Reader
+from threadkeep_providers.form import Files, Form, History, Traits, base64_of, dumps, joined, without_bytes
 
 _SEES = frozenset(("image", "pdf", "tool image", "tool pdf"))
 _KNOWN = (

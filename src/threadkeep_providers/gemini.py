@@ -9,9 +9,9 @@ from typing import Any
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.parts import Attachment, Reasoning
 from threadkeep.llm.base import ToolSpec
-from threadkeep.llm.deltas import DeltaBuffer, Event, Reader
-from threadkeep.llm.form import Files, Form, History, Traits, base64_of, dumps, joined, without_bytes
 from threadkeep.llm.pieces import pieces_of
+from threadkeep_providers.deltas import DeltaBuffer, Event, Reader
+from threadkeep_providers.form import Files, Form, History, Traits, base64_of, dumps, joined, without_bytes
 
 _GEMINI = Traits(1_048_576, frozenset(("image", "audio", "pdf")), 65_536, reasons=True)
 _SOUNDS = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"}

@@ -18,8 +18,8 @@ from yarl import URL
 
 from threadkeep.errors import ModelRefused
 from threadkeep.llm.base import trace_parent
-from threadkeep.llm.vendor_errors import ProviderError
 from threadkeep.text.secrets import url_secrets, value_secrets
+from threadkeep_providers.vendor_errors import ProviderError
 
 CONNECTING = 5.0
 """Seconds in which a provider has to take a connection."""

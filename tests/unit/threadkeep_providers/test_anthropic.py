@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from tests.unit.llm.talking import BYTES, GONE, IMAGE, SHOWN, answered, conversation, said, sent
+from tests.unit.threadkeep_providers.talking import BYTES, GONE, IMAGE, SHOWN, answered, conversation, said, sent
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
 from threadkeep.errors import ModelRefused
-from threadkeep.llm.anthropic import AnthropicReader, Messages
 from threadkeep.llm.base import CallPart, Reasoned, Stopped, Text, Used
+from threadkeep_providers.anthropic import AnthropicReader, Messages
 
 
 def block(index: int, first: dict[str, Any], *deltas: dict[str, Any]) -> list[dict[str, Any]]:

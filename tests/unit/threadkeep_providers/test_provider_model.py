@@ -10,9 +10,9 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Attachment
 from threadkeep.errors import ContextTooLong, ModelRefused, ModelUnavailable, UnknownModel
 from threadkeep.llm.base import Model, Reasoned, Request, Text, ToolSpec
-from threadkeep.llm.provider_model import ProviderModel
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
+from threadkeep_providers.provider_model import ProviderModel
 
 REQUEST = Request(messages=(Message(role=Role.USER, content="Hi"),))
 TOGETHER = Played((b"".join(step for step in answers.says("Hel", "lo").steps if isinstance(step, bytes)),))

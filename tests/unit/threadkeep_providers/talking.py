@@ -8,8 +8,8 @@ from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.parts import Attachment
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Delta, ToolSpec
-from threadkeep.llm.deltas import DeltaBuffer, Reader
-from threadkeep.llm.form import Form, WrittenMessages, dumps
+from threadkeep_providers.deltas import DeltaBuffer, Reader
+from threadkeep_providers.form import Form, WrittenMessages, dumps
 
 LOOK = ToolSpec(name="look", description="Look.", parameters={"type": "object", "properties": {}})
 IMAGE = Attachment(type="image", file="f1", name="cat.png", media_type="image/png", size=3)

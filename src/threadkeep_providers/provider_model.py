@@ -16,16 +16,16 @@ from threadkeep.errors import (
     ModelUnavailable,
     UnknownModel,
 )
-from threadkeep.llm.anthropic import Messages
 from threadkeep.llm.base import Delta, Model, ModelOptions, Request, ToolSpec, loaded_files
-from threadkeep.llm.deltas import DeltaBuffer, Events
-from threadkeep.llm.endpoint import SILENCE, Endpoint
-from threadkeep.llm.form import Form, WrittenMessages, dumps
-from threadkeep.llm.gemini import Contents
-from threadkeep.llm.openai import ChatCompletions, Responses
 from threadkeep.llm.providers import Provider, provider_named
-from threadkeep.llm.think_tags import ThinkTags
-from threadkeep.llm.vendor_errors import ProviderError, failure_told, retry_after_in, without_secrets
+from threadkeep_providers.anthropic import Messages
+from threadkeep_providers.deltas import DeltaBuffer, Events
+from threadkeep_providers.endpoint import SILENCE, Endpoint
+from threadkeep_providers.form import Form, WrittenMessages, dumps
+from threadkeep_providers.gemini import Contents
+from threadkeep_providers.openai import ChatCompletions, Responses
+from threadkeep_providers.think_tags import ThinkTags
+from threadkeep_providers.vendor_errors import ProviderError, failure_told, retry_after_in, without_secrets
 
 
 class ProviderModel(Model):
