@@ -25,6 +25,9 @@ async def main():
             print((await client.get("/v1/conversations")).status_code)
             print((await client.post("/v1/conversations", json={})).json()["detail"])
             print((await client.get("/", headers={"Accept": "text/html"})).status_code)
+            made = await conversations.create()
+            exported = await client.get(f"/v1/conversations/{made.id}/export", params={"format": "html"})
+            print(exported.status_code, exported.json()["detail"])
             chats = b'[{"title": "Trip", "mapping": {}}]'  # of ChatGPT
             print((await client.post("/v1/import", content=chats)).json()["detail"])
 
@@ -86,8 +89,10 @@ def test_what_a_ring_would_do_is_refused_in_a_line(alone: Alone, command: tuple[
 
 def test_the_server_serves_its_own_routes_and_says_that_nobody_can_answer(alone: Alone) -> None:
     done = alone.python("-c", SERVED)
-    assert (done.returncode, done.stderr) == (0, "")
-    dialect, listed, created, page, imported = done.stdout.splitlines()
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1), done.stderr
+    assert "/export 503" in done.stderr  # what a package would have done is on record
+    dialect, listed, created, page, exported, imported = done.stdout.splitlines()
     assert (dialect, listed, page) == ("not_found", "200", "404")
     assert "No installed package offers the model demo" in created
+    assert exported.startswith("503 No installed package offers the writer of HTML")
     assert "no installed package reads those of other programs" in imported
