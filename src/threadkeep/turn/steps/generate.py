@@ -144,6 +144,7 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
     thoughts = answer.reasoning(active.model.name, calls) if whole else answer.timed(thoughts)
     if not (stream or whole or stopped or error):
         error = ModelUnavailable(BROKE_OFF)
+    endings = _ending(answer.reason)
     message = Message(
         id=writer.message,
         role=Role.ASSISTANT,
@@ -151,7 +152,7 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
         parts=thoughts,
         blocks=blocks,
         tool_calls=calls,
-        tool_trace=(*(() if calls else traced_calls(active.entries)), *context.trace, *_told(call.output)),
+        tool_trace=(*(() if calls else traced_calls(active.entries)), *context.trace, *_told(call.output), *endings),
         usage=priced(deps.prices, active.model.name, answer.usage),
         status=MessageStatus.COMPLETE if whole else MessageStatus.INTERRUPTED,
         model=active.model.name,
@@ -159,14 +160,13 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
     )
     kept = message if stream or calls or blocks else None
     change = await call.change() if whole else None
-    ending = "".join(item["word"] for item in _ending(answer.reason))
+    ending = "".join(item["word"] for item in endings)
     return Generated(message=kept, is_whole=whole, change=change, stopped=stopped, error=error, ending=ending)
 
 
 def _told(output: "ModelOutput") -> tuple[dict[str, Any], ...]:
-    """Return what the trace says of an answer: the agent's notes, what was wrong with it, and why it ended early."""
-    flaws = (flaw_item(*flaw) for flaw in output.answer.flaws.items())
-    return (*output.notes, *flaws, *_ending(output.answer.reason))
+    """Return what the trace says of an answer: the agent's notes, and what was wrong with it."""
+    return (*output.notes, *(flaw_item(*flaw) for flaw in output.answer.flaws.items()))
 
 
 def _ending(reason: str | None) -> tuple[dict[str, str], ...]:
