@@ -5,9 +5,8 @@ costs far more than its bytes, and others wait while it is made. What is no JSON
 where the next element would begin.
 """
 
+import re
 from collections.abc import Iterator
-from contextlib import suppress
-from decimal import Decimal
 from typing import Any, NamedTuple, Protocol
 
 import ijson
@@ -18,6 +17,8 @@ from threadkeep.transfer.portable import ImportProblem
 MAX_DEPTH = 900
 _CHUNK = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
+_NO_JSON = "This is no JSON, it was cut off, or a number in it is too large."
+_LONG_NUMBER = re.compile(rb"(\d{4})\d{12,}")
 
 
 class Bounds(NamedTuple):
@@ -95,7 +96,7 @@ class _Builder:
         elif not self._open:
             raise UnknownFormat
         else:
-            self._put(float(value) if isinstance(value, Decimal) else value)
+            self._put(value)
         return False
 
     def _begin(self, value: dict[str, Any] | list[Any]) -> None:
@@ -120,7 +121,8 @@ def _values(file: Readable, bounds: Bounds) -> Iterator[Any]:
     source, builder = _Source(file, bounds.element), _Builder(bounds.values)
     is_list: bool | None = None
     try:
-        for event, value in ijson.basic_parse(source, buf_size=_CHUNK, multiple_values=True):
+        # Numbers of the machine only: ijson brings the process down with an integer that Python refuses to make.
+        for event, value in ijson.basic_parse(source, buf_size=_CHUNK, multiple_values=True, use_float=True):
             if is_list is None and (is_list := event == "start_array"):
                 continue
             if is_list and event == "end_array" and builder.whole is None:
@@ -130,15 +132,18 @@ def _values(file: Readable, bounds: Bounds) -> Iterator[Any]:
                 source.taken, builder = 0, _Builder(bounds.values)
     except (ijson.JSONError, ValueError):
         if not source.is_blank:
-            raise ImportDamaged("This is no JSON, or it was cut off.") from None
+            raise ImportDamaged(_NO_JSON) from None
 
 
 def check_values(line: bytes, most: int) -> None:
-    """Refuse JSON with more values; what is no JSON is for the parser to tell."""
+    """Refuse JSON with more values, and what is no JSON: the parser that comes next may read on where this one ends."""
     builder = _Builder(most)
-    with suppress(ijson.JSONError, ValueError, UnknownFormat):
-        for event, value in ijson.basic_parse(line):
+    try:
+        # What numbers are does not count, and the beginning of a long one may be the end of an escape.
+        for event, value in ijson.basic_parse(_LONG_NUMBER.sub(rb"\1", line)):
             builder.add(event, value)
+    except (ijson.JSONError, ValueError):
+        raise ImportDamaged(_NO_JSON) from None
 
 
 def values_at_most(data: bytes) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from threadkeep.errors import ImportTooLarge
+from threadkeep.errors import ImportDamaged, ImportTooLarge
 from threadkeep.transfer.documents import MAX_DEPTH, Bounds, check_values, elements, values_at_most
 from threadkeep.transfer.portable import ImportProblem
 
@@ -47,9 +47,29 @@ def test_nothing_and_white_space_hold_no_elements() -> None:
     assert read(b"") == read(b" \n ") == read(b"[]") == []
 
 
-def test_a_line_with_too_many_values_is_refused_and_one_that_is_no_json_is_left_to_the_parser() -> None:
+LARGE = [b"9" * 5000, b"-" + b"9" * 5000, b"9" * 20, b"1E+99999999999999999999", b"1e400"]
+
+
+@pytest.mark.parametrize("number", LARGE)
+@pytest.mark.parametrize("shape", [b"%s", b"[%s]", b'[{"a": %s}]', b"{} %s"])
+def test_a_number_that_no_machine_has_is_refused_and_the_process_lives(number: bytes, shape: bytes) -> None:
+    assert read(shape % number)[-1] == "import_damaged"
+
+
+def test_a_text_of_many_digits_is_a_text() -> None:
+    assert read(b'[{"a": "' + b"9" * 500 + b'"}]') == [("f, element 1", {"a": "9" * 500})]
+
+
+def test_a_line_with_too_many_values_or_that_is_no_json_is_refused() -> None:
     check_values(b"[1,2]", 3)
-    check_values(b"[1,", 3)
     with pytest.raises(ImportTooLarge):
         check_values(b"[1,2,3]", 3)
     assert values_at_most(b'{"a":[1,2]}') >= 3
+
+
+@pytest.mark.parametrize(
+    "hidden", [*LARGE, b"1." + b"1" * 9000, b'"\\ud8341234567890123456789\\udc00"', b'"\\udc00"', b"01"]
+)
+def test_no_value_keeps_those_behind_it_from_being_counted(hidden: bytes) -> None:
+    with pytest.raises((ImportTooLarge, ImportDamaged)):
+        check_values(b'{"a": ' + hidden + b', "b": [[], [], []]}', 3)
