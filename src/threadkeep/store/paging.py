@@ -22,8 +22,7 @@ from threadkeep.text.search import CANDIDATES, Match, rank
 
 MOST_WALKED = 500
 MOST_HELD = 256 * 1024
-"""Pages of a walk grow up to so many entries, and hold up to so many characters behind their first entry: who reads an
-export or a stream slowly has a page held for as long."""
+"""A page has at most so many entries, and characters behind its first entry: who reads slowly has it held."""
 LOOKED_AT = 2000
 """How many conversations, the last active first, a filtered list reads for one page."""
 AMONG_FIRST, THE_OTHERS = "first.", "others"

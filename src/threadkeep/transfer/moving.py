@@ -262,8 +262,7 @@ async def has_data(store: Store, source: Store) -> bool:
 
 
 async def _copy_keys(source: Store, target: Store, tenant: str, report: Report, *, is_on_record: bool) -> None:
-    """Copy the API keys of a tenant; those that are there stay as they are, and nobody who was erased gets one back.
-    That they came in is put on record, unless the record of their making comes along."""
+    """Copy the API keys of a tenant that are not there, none of whoever was erased; what has no record gets one."""
     for key in await source.keyring.all(tenant):
         at = await erased_at(target, key.scope)
         if at is None or key.created_at > at:

@@ -98,9 +98,8 @@ async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Curso
         back = 1 if cursor.index else 0
         page = await store.log(scope, conversation, cursor.model_copy(update={"seq": cursor.seq - back}), limit=limit)
         entries = held(page.entries)
-        is_whole = len(entries) == len(page.entries)
-        is_last = is_whole and len(entries) < limit
-        page = page if is_whole else LogPage(entries=tuple(entries))
+        is_last = len(entries) == len(page.entries) < limit
+        page = page if is_last else LogPage(entries=tuple(entries))
         limit = min(PAGE, next_limit(limit, entries))
         is_spooled = store.operations.spool_state(scope, conversation).is_spooled
         marks = {entry.seq: mark_of(entry.created_at) for entry in page.entries} if is_spooled else {}
