@@ -46,11 +46,12 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
 	$(BIN)/kubernetes-validate --quiet --strict deploy/kubernetes.yaml
 
-bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, server, keeping, parts, instances, follow-ups and page (ARGS="--quick")
+bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, server, workers, keeping, parts, instances, follow-ups and page (ARGS="--quick")
 	@$(BIN)/python -m bench.store $(ARGS)
 	@$(BIN)/python -m bench.turn $(ARGS)
 	@$(BIN)/python -m bench.context $(ARGS)
 	@$(BIN)/python -m bench.server $(ARGS)
+	@$(BIN)/python -m bench.workers $(ARGS)
 	@$(BIN)/python -m bench.keeping $(ARGS)
 	@$(BIN)/python -m bench.parts $(ARGS)
 	@$(BIN)/python -m bench.scale $(ARGS)

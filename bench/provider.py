@@ -91,11 +91,11 @@ def running(command: list[str], port: int, **environment: str) -> Iterator[int]:
 
 
 @contextmanager
-def server(kind: str, provider: int, folder: str) -> Iterator[tuple[int, int]]:
-    """Run one of the servers in front of the provider; return its process id and port."""
+def server(kind: str, provider: int, folder: str, *flags: str) -> Iterator[tuple[int, int]]:
+    """Run one of the servers in front of the provider, ours with flags; return its process id and port."""
     port = free_port()
     if kind == "threadkeep":
-        store = ["--store", f"sqlite:///{folder}/bench.db", "--model", "openai:played", "--port", str(port)]
+        store = ["--store", f"sqlite:///{folder}/bench.db", "--model", "openai:played", "--port", str(port), *flags]
         command = [sys.executable, "-m", "threadkeep.cli.main", "serve", *store]
         url = {"OPENAI_BASE_URL": f"http://127.0.0.1:{provider}/v1", "OPENAI_API_KEY": "sk-bench"}
         limits = {"THREADKEEP_USER_REQUESTS_PER_SECOND": "0", "THREADKEEP_LOG_LEVEL": "error"}

@@ -1,6 +1,6 @@
 """The other processes of `bench.provider`: a provider that streams OpenAI's chunks, and servers before it.
 
-    python bench/provider_rivals.py provider PORT TOKENS
+    python bench/provider_rivals.py provider PORT TOKENS [SECONDS]
     python bench/provider_rivals.py proxy|bare|naive|agents PORT PROVIDER_PORT
 
 `proxy` passes bytes on; `bare` is an HTTP proxy of Starlette and aiohttp that keeps histories in memory; `naive` keeps
@@ -24,7 +24,7 @@ EVERY = 0.05
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-async def provide(port: int, tokens: int) -> None:
+async def provide(port: int, tokens: int, every: float = EVERY) -> None:
     """Answer every request with that many tokens, each being the time at which it was said."""
 
     def chunk(delta: dict[str, Any], reason: str | None = None, **fields: Any) -> bytes:
@@ -44,7 +44,7 @@ async def provide(port: int, tokens: int) -> None:
                 writer.write(HEAD + chunk({"role": "assistant", "content": ""}))
                 start = time.monotonic()
                 for token in range(tokens):
-                    await asyncio.sleep(max(0.0, start + token * EVERY - time.monotonic()))
+                    await asyncio.sleep(max(0.0, start + token * every - time.monotonic()))
                     writer.write(chunk({"content": f"{time.time():.6f} "}))
                 usage = {"prompt_tokens": 10, "completion_tokens": tokens, "total_tokens": 10 + tokens}
                 writer.write(chunk({}, "stop", usage=usage) + framed(b"data: [DONE]\n\n") + b"0\r\n\r\n")
@@ -150,10 +150,10 @@ def app(kind: str, provider: int, folder: Path) -> Any:
     return api
 
 
-def main(kind: str, port: int, other: int) -> None:
+def main(kind: str, port: int, other: int, *every: float) -> None:
     """Serve until killed."""
     if kind == "provider":
-        asyncio.run(provide(port, other))
+        asyncio.run(provide(port, other, *every))
     elif kind == "proxy":
         asyncio.run(proxy(port, other))
     else:
@@ -165,4 +165,4 @@ def main(kind: str, port: int, other: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *map(float, sys.argv[4:]))
