@@ -23,6 +23,7 @@ from threadkeep.errors import AlreadyExists, ConversationNotFound, StoreCorrupt,
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.files import view_table
 from threadkeep.store.files.store import FilesStore
+from threadkeep.store.files.view_file import ViewFile
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import MINUTE, NO_TIME, answered, new, returned, running, say, settle, texts_of
@@ -219,6 +220,36 @@ async def test_a_restored_conversation_has_its_view_again(files: FilesStore, tmp
     assert _shown(tmp_path) == ["one"]
     (aside,) = tmp_path.glob("*.corrupt-*")
     assert aside.read_text() == "damaged {"
+
+
+async def test_a_conversation_that_is_deleted_in_the_middle_of_a_turn_takes_its_file_along(
+    files: FilesStore, tmp_path: Path
+) -> None:
+    await new(files, LOCAL, "one", name=SHOP)
+    await files.write_views()
+    await running(files, SHOP, scope=LOCAL)
+    await files.delete(LOCAL, SHOP)
+    assert [path for path in tmp_path.iterdir() if path.name != ".threadkeep"] == []
+    assert (await files.list(LOCAL)).items == ()
+    await files.restore(LOCAL, SHOP)
+    assert texts_of(await files.newest(LOCAL, SHOP)) == ["one", "hello"]
+
+
+async def test_who_lists_while_a_conversation_is_being_deleted_does_not_bring_it_back(
+    files: FilesStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await new(files, LOCAL, "one", name=SHOP)
+    await files.write_views()
+    put_away, listed = ViewFile.put_away, list[int]()
+
+    def later(file: ViewFile, *given: Any) -> None:
+        listed.append(len(asyncio.run_coroutine_threadsafe(files.list(LOCAL), loop).result(30).items))
+        put_away(file, *given)
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(ViewFile, "put_away", later)
+    await files.delete(LOCAL, SHOP)
+    assert (listed, (await files.list(LOCAL)).items) == ([0], ())
 
 
 async def test_the_file_of_a_deleted_conversation_may_be_put_back_by_hand(files: FilesStore, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from threadkeep.store.files.view_file import FileProblems, FoundFile, ViewFile, 
 from threadkeep.store.files.view_table import KnownView
 from threadkeep.store.filesystem import FileSignature
 from threadkeep.store.record import Tip
+from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.sqlite.writing import LogWriter
 
@@ -33,10 +34,14 @@ class TakingIn:
         """Take in what is in the file of a conversation. Where there is none, `StoreCorrupt` or `UnknownRole` say why
         it cannot begin one; where there is one, it goes on and the problem is reported."""
         for _ in range(ATTEMPTS):
-            known = await self._store.look(lambda reader: view_table.find(reader.db, tenant, conversation))
+            known, leaving = await self._store.look(lambda reader: _known(reader, tenant, conversation))
             found = await in_thread(file.read)
             if known is None:
-                if found is None or await self._begin(Scope(tenant=tenant, user=LOCAL.user), conversation, file, found):
+                if (
+                    found is None
+                    or found.signature in leaving
+                    or await self._begin(Scope(tenant=tenant, user=LOCAL.user), conversation, file, found)
+                ):
                     return
                 continue
             try:
@@ -137,3 +142,9 @@ class TakingIn:
         if before.changed == before.shown or added.tip == Tip():
             view_table.note_shown(database, after, after.changed, end.tip.head)
         return True
+
+
+def _known(reader: Reader, tenant: str, conversation: str) -> tuple[KnownView | None, set[FileSignature | None]]:
+    """Return what is known of a file, and which files are not taken in since they are about to be removed."""
+    known = view_table.find(reader.db, tenant, conversation)
+    return known, set() if known else view_table.leaving(reader.db, tenant, conversation)

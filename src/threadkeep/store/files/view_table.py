@@ -18,9 +18,10 @@ _VIEW = (
 )
 _NAMED = "c.tenant = (SELECT key FROM tenant WHERE name = ?) AND c.id = ?"
 _QUIET = (
-    "NOT EXISTS (SELECT 1 FROM turn n WHERE n.tenant = c.tenant AND n.conversation = c.key AND n.state = 'running')"
+    "(c.id IS NULL OR NOT EXISTS "
+    "(SELECT 1 FROM turn n WHERE n.tenant = c.tenant AND n.conversation = c.key AND n.state = 'running'))"
 )
-"""A view is not written in the middle of a turn."""
+"""A view is not written in the middle of a turn, but removed with its conversation at any time."""
 
 
 class KnownView(NamedTuple):
@@ -62,6 +63,15 @@ def signatures(database: SqliteDatabase, tenant: str) -> dict[str, FileSignature
 def find(database: SqliteDatabase, tenant: str, conversation: str) -> KnownView | None:
     row = database.row(f"{_VIEW} WHERE {_NAMED}", (tenant, encode_id(conversation)))
     return None if row is None else _known(row)
+
+
+def leaving(database: SqliteDatabase, tenant: str, conversation: str) -> set[FileSignature | None]:
+    """Return the signatures of files that are about to be removed with conversations of this id."""
+    sql = (
+        f"{_VIEW} WHERE v.changed <> v.shown AND c.deleted_id = ? "
+        "AND c.tenant = (SELECT key FROM tenant WHERE name = ?)"
+    )
+    return {_known(row).signature for row in database.rows(sql, (encode_id(conversation), tenant))}
 
 
 def behind(database: SqliteDatabase, after: int, limit: int) -> list[KnownView]:
