@@ -9,8 +9,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "threadkeep"
 CONTRACT = "The engine is reached by the front door only"
-PUBLIC = {"admission", "agent", "assistant", "lookup", "observer"}
-"""The modules of the engine that others are made for: what an assistant is, who may begin a turn, who is told."""
+PUBLIC = {"admission", "agent", "assistant", "lookup", "observer", "worker_channel"}
+"""The modules of the engine that others are made for: what an assistant is, who may begin a turn, who is told, and what
+workers that `serve` starts hear of each other."""
 PRIVATE = {"_deps", "_runner", "_store"}
 """What a `Conversations` and its handles keep to themselves."""
 OUTSIDE = ("server", "cli", "transfer")
