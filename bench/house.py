@@ -22,15 +22,15 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
 ENGINE = SOURCES / "threadkeep"
 BARS = {
-    "lines of the engine": 33_500,
-    "modules of the engine": 237,
+    "lines of the engine": 29_550,
+    "modules of the engine": 216,
     "lines of the largest module": 400,
     "lines of the largest function": 50,
     "verbs of Store": 28,
     "members of Store": 32,
     "class names that exist twice": 0,
     "SQL functions": 55,
-    "modules without a unit test at the mirrored path, in per cent": 15,
+    "modules without a unit test at the mirrored path, in per cent": 11,
 }
 """What may not grow. A change that makes a number smaller lowers its bar."""
 
@@ -97,7 +97,7 @@ def mirrored(paths: list[Path]) -> float:
 
 def sql_functions() -> int:
     """Return how many functions PostgreSQL holds of ours."""
-    text = "".join(path.read_text(encoding="utf-8") for path in (ENGINE / "store/postgres").rglob("*.sql"))
+    text = "".join(path.read_text(encoding="utf-8") for path in (SOURCES / "threadkeep_postgres").rglob("*.sql"))
     return len(set(re.findall(r"create(?:\s+or\s+replace)?\s+function\s+([\w.]+)", text, re.IGNORECASE)))
 
 

@@ -27,7 +27,8 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.hosting import SpoolSettings
-from threadkeep.runtime import open_conversations, open_spooling_store, open_store
+from threadkeep.runtime import open_conversations, open_store
+from threadkeep_postgres.spool.opening import open_spooling_store
 
 INSTANCES = (1, 2, 3)
 ROUNDS = 3

@@ -120,7 +120,7 @@ class InvalidParent(InvalidInput, code="invalid_parent"):
 
 
 class InvalidStoreUrl(InvalidInput, code="invalid_store_url"):
-    """A store is one of sqlite:///file, postgresql://..., files:///folder and memory: ."""
+    """A store is one of sqlite:///file, files:///folder, memory: and, with its package, postgresql://... ."""
 
 
 class IllegalTransition(InvalidInput, code="illegal_transition"):

@@ -10,17 +10,20 @@ from threadkeep.settings import Settings
 from threadkeep.store.attachments import FileLimits
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.changes import NotifyChannel
-from threadkeep.store.spool.outage import SpoolLimits
 from threadkeep.tally import Tally
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.observer import Observer
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpoolSettings(SpoolLimits):
-    """The folder that messages are kept in while the database is away, and the limits of the spool."""
+class SpoolSettings:
+    """The folder that messages are kept in while the database is away, after how many seconds without an answer it
+    counts as away, how much text the spool may hold, and whether turns are answered meanwhile or wait for the end."""
 
     folder: Path
+    patience: float = 3.0
+    max_bytes: int = 1024**3
+    answers: bool = True
 
 
 def spool_settings(settings: Settings) -> SpoolSettings | None:

@@ -49,6 +49,15 @@ FILE_PLACES = "threadkeep.file_places"
 CONVERSION = "threadkeep.conversion"
 """The entry points by which a package opens attached files: `files` makes a `Converter`, given the longest side of an
 image in pixels."""
+STORES = "threadkeep.stores"
+"""The entry points by which packages offer stores: the name is the scheme of the URL, the value opens it."""
+MIGRATIONS = "threadkeep.migrations"
+"""The entry points by which packages bring the schema of a store up to date: the name is the scheme of the URL, the
+value takes it and returns the names of what was applied."""
+SPOOLS = "threadkeep.spools"
+"""The entry points by which a package keeps what is sent while the database is away: `open` opens a store with
+`SpoolSettings`, `damage` tells what is wrong with a folder, None if there is nothing."""
+A_SPOOL = "a spool for outages of the database"
 TELEMETRY = "threadkeep.telemetry"
 """The entry points by which packages tell a collector of turns: `opentelemetry` makes an `Observer` that can `surround`
 an application and `close`."""

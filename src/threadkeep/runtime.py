@@ -1,4 +1,4 @@
-"""Settings in, wired objects out: the only file that names concrete backends. Drivers are imported when used."""
+"""Settings in, wired objects out: the only file that names the embedded stores, which are imported when used."""
 
 import logging
 import os
@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from threadkeep.assistants import Agents, assistant_of, chat_assistant, with_window
@@ -17,13 +16,13 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import IdSource, new_id
 from threadkeep.conversations import Conversations
 from threadkeep.conversion import Converter
-from threadkeep.errors import InvalidStoreUrl, InvalidValue, PackageMissing, StoreUnavailable
-from threadkeep.hosting import Hosting, SpoolSettings
+from threadkeep.errors import InvalidStoreUrl, InvalidValue, PackageMissing
+from threadkeep.hosting import Hosting
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.offered import OfferedModels
 from threadkeep.retention.rules import Retention
-from threadkeep.rings import CONVERSION, RETRIEVAL, load
+from threadkeep.rings import A_SPOOL, CONVERSION, MIGRATIONS, RETRIEVAL, SPOOLS, STORES, load, offered
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits, open_chunks
 from threadkeep.store.base import MAX_BYTES, Store
@@ -36,17 +35,9 @@ from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.models import Models
 from threadkeep.turn.runner import TurnRunner, is_gone, new_owner
 
-if TYPE_CHECKING:
-    from threadkeep.store.postgres.store import PostgresStore
-    from threadkeep.store.spool.spool_file import Copy
-    from threadkeep.store.spool.spooling import SpoolingStore
-
 logger = logging.getLogger(__name__)
 
 DEFAULT_STORE = "sqlite:///threadkeep.db"
-NO_POSTGRES = "PostgreSQL needs a package: pip install 'threadkeep[postgres]'"
-STORES = "threadkeep.stores"
-"""The entry points by which packages offer stores: the name is the scheme of the URL, the value opens it."""
 
 
 async def open_store(
@@ -77,86 +68,17 @@ async def _open_store(url: str, clock: Clock, ids: IdSource, max_bytes: int) -> 
             from threadkeep.store.files.store import FilesStore
 
             return await FilesStore.open(_path(url), clock, ids, max_bytes)
-        case "postgresql":
-            try:
-                from threadkeep.store.postgres.store import PostgresStore
-            except ImportError:
-                raise StoreUnavailable(NO_POSTGRES) from None
-            return await PostgresStore.open(url, clock, ids, max_bytes)
-        case scheme:
-            for point in entry_points(group=STORES, name=scheme):
-                opened: Store = await point.load()(url, clock=clock, ids=ids, max_bytes=max_bytes)
-                return opened
-            raise InvalidStoreUrl
+        case _:
+            opened: Store = await _of_scheme(STORES, url)(url, clock=clock, ids=ids, max_bytes=max_bytes)
+            return opened
 
 
-async def open_spooling_store(
-    url: str,
-    spool: SpoolSettings,
-    *,
-    clock: Clock = utc_now,
-    ids: IdSource = new_id,
-    max_bytes: int = MAX_BYTES,
-    caps: Caps | None = None,
-) -> "SpoolingStore":
-    """Open a database with a spool for outages. The database may be away if this spool was used with it before."""
-    if _scheme(url) != "postgresql":
-        raise InvalidValue("A spool is for outages of PostgreSQL; other stores are on the disk of this machine anyway.")
-    from threadkeep.store.spool.spool_file import SpoolFile
-    from threadkeep.store.spool.spooling import SpoolingStore
-
-    kept = await SpoolFile.open_in(spool.folder, clock, ids, max_bytes)
-    opened: list[Store] = [kept]
-    away: StoreUnavailable | None = None
-    try:
-        try:
-            reached = await open_store(url, clock=clock, ids=ids, max_bytes=max_bytes)
-            opened.append(database := cast("PostgresStore", reached))
-        except StoreUnavailable as error:
-            from threadkeep.store.postgres.store import PostgresStore
-
-            database, away = PostgresStore.unopened(url, clock, ids, max_bytes, kept.database_secret(error)), error
-        else:
-            await kept.belong_to(await database.keyring.secret())
-        database.caps = caps or Caps()
-        database.wait_for(spool.patience)
-        store = SpoolingStore(database, kept, clock, ids, spool)
-        await store.take_up(away)
-        return store
-    except BaseException:
-        for each in opened:
-            await each.close()
-        raise
-
-
-async def list_spool(folder: Path) -> list["Copy"]:
-    """Return the conversations in a spool that are not yet all in the database; also while the spool is used."""
-    from threadkeep.store.spool.spool_file import SpoolFile, spool_path
-
-    if not spool_path(folder).exists():
-        raise InvalidValue(f"There is no spool in {folder}.")
-    spool = await SpoolFile.looked_at(folder, utc_now, new_id, MAX_BYTES)
-    try:
-        return [copy for copy in await spool.copies() if copy.is_spooled]
-    finally:
-        await spool.close()
-
-
-def spool_damage(folder: Path) -> str | None:
-    """Return what was found to be wrong with a spool."""
-    from threadkeep.store.spool.spool_file import damage_in
-
-    return damage_in(folder)
-
-
-async def drain_spool(url: str, spool: SpoolSettings) -> int:
-    """Write a spool to its database and return how many conversations; StoreUnavailable if the database is away."""
-    await (await open_store(url)).close()  # raises at once if the database is away, instead of waiting for it
-    store = await open_spooling_store(url, spool)
-    try:
-        return await store.drain()
-    finally:
-        await store.close()
+def _of_scheme(group: str, url: str) -> Any:
+    """Return what an installed package offers for the stores of this scheme."""
+    scheme = _scheme(url)
+    if all(point.name != scheme for point in offered(group)):
+        raise InvalidStoreUrl
+    return load(group, scheme, f"what opens {scheme}://...")
 
 
 async def open_conversations(
@@ -215,7 +137,8 @@ async def _open_hosted(url: str, hosting: Hosting) -> Store:
     max_bytes, spool = hosting.settings.max_message_bytes, hosting.spool
     if spool is None:
         return await open_store(url, max_bytes=max_bytes, caps=hosting.caps)
-    return await open_spooling_store(url, spool, max_bytes=max_bytes, caps=hosting.caps)
+    store: Store = await load(SPOOLS, "open", A_SPOOL)(url, spool, max_bytes=max_bytes, caps=hosting.caps)
+    return store
 
 
 def _hosted_deps(
@@ -310,12 +233,6 @@ async def _choice(model: str | Model | None, environment: Mapping[str, str]) -> 
 async def migrate(url: str) -> list[str]:
     """Bring the schema of a store up to date and return the names of the migrations that were applied."""
     match _scheme(url):
-        case "postgresql":
-            try:
-                from threadkeep.store.postgres.schema import migrate as migrate_postgres
-            except ImportError:
-                raise StoreUnavailable(NO_POSTGRES) from None
-            return await migrate_postgres(url)
         case "sqlite" | "files" as scheme:
             from threadkeep.store.sqlite.opening import migrate as migrate_sqlite
 
@@ -325,7 +242,8 @@ async def migrate(url: str) -> list[str]:
         case "memory":
             return []
         case _:
-            raise InvalidStoreUrl
+            applied: list[str] = await _of_scheme(MIGRATIONS, url)(url)
+            return applied
 
 
 def pending_migrations(url: str) -> list[str]:

@@ -24,11 +24,11 @@ from typing import NamedTuple
 from threadkeep.assistants import EXTRA, found_assistants, load_counter, missing_assistants
 from threadkeep.cli.settings_loading import add_setting_flags, given_flags, unknown_variables
 from threadkeep.cli.trust import trusted_settings
-from threadkeep.errors import StoreNotMigrated, StoreTooNew, ThreadkeepError
+from threadkeep.errors import PackageMissing, StoreNotMigrated, StoreTooNew, ThreadkeepError
 from threadkeep.llm.choice import choose_model
 from threadkeep.llm.loading import load_model
-from threadkeep.rings import PROTOCOLS, offered
-from threadkeep.runtime import open_unanswered, pending_migrations, set_log_aside, spool_damage, store_path
+from threadkeep.rings import A_SPOOL, PROTOCOLS, SPOOLS, load, offered
+from threadkeep.runtime import open_unanswered, pending_migrations, set_log_aside, store_path
 from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.settings import Settings
 from threadkeep.tools.mcp import Connected, McpServers
@@ -112,7 +112,13 @@ def _store_advice(error: ThreadkeepError) -> str:
 
 async def check_spool(settings: Settings) -> AsyncIterator[Finding]:
     """Tell what was found to be wrong with the spool."""
-    damage = None if settings.spool_dir is None else spool_damage(Path(settings.spool_dir))
+    if settings.spool_dir is None:
+        return
+    try:
+        damage = load(SPOOLS, "damage", A_SPOOL)(Path(settings.spool_dir))
+    except PackageMissing as error:
+        yield Finding(Grade.FAIL, "spool", str(error), "install Threadkeep whole, or serve without a spool")
+        return
     if damage is not None:
         advice = "put back what is missing or kept aside, then remove the file `damage` from the folder of the spool"
         yield Finding(Grade.FAIL, "spool", damage, advice)

@@ -9,10 +9,10 @@ from functools import wraps
 from typing import Any
 
 from threadkeep.cli.main import main
-from threadkeep.store.postgres.audit import PostgresAudit
-from threadkeep.store.postgres.store import PostgresStore
-from threadkeep.store.spool.draining import Drains
-from threadkeep.store.spool.spool_file import SpoolFile
+from threadkeep_postgres.audit import PostgresAudit
+from threadkeep_postgres.spool.draining import Drains
+from threadkeep_postgres.spool.spool_file import SpoolFile
+from threadkeep_postgres.store import PostgresStore
 
 STEPS = (
     (PostgresAudit, "read"),

@@ -28,12 +28,13 @@ from threadkeep.conversation.turn import Lease, TurnChange
 from threadkeep.errors import ConversationNotFound, LeaseLost, StoreUnavailable
 from threadkeep.hosting import SpoolSettings
 from threadkeep.retention.erasure import Erasure
-from threadkeep.runtime import open_spooling_store, open_store
+from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
-from threadkeep.store.spool.spooling import SpoolingStore
 from threadkeep.store.values import Begin
 from threadkeep.testing.samples import MINUTE, answered, asked, settle
 from threadkeep.testing.stores import whole_log
+from threadkeep_postgres.spool.opening import open_spooling_store
+from threadkeep_postgres.spool.spooling import SpoolingStore
 
 PEOPLE = [Scope(tenant="acme", user=f"person-{number}") for number in range(5)]
 STEPS = ("get", "create", "log", "turns", "made_by", "adopt")

@@ -47,7 +47,7 @@ from threadkeep.testing.samples import key
 
 STEPS = {
     "sqlite": ("threadkeep.store.sqlite.writer", "Writer", "run"),
-    "postgresql": ("threadkeep.store.postgres.pool", "Pool", "call"),
+    "postgresql": ("threadkeep_postgres.pool", "Pool", "call"),
     "files": ("threadkeep.store.sqlite.writer", "Writer", "run"),
 }
 """What every write of a store passes through."""

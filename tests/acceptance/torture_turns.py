@@ -109,7 +109,7 @@ def _last_words(work: Callable[[int], None], after: float | None = None) -> list
 
 def _kill(url: str, chosen: argparse.Namespace) -> Told:
     is_sqlite = url.startswith("sqlite:")
-    import_module("threadkeep.store.sqlite.store" if is_sqlite else "threadkeep.store.postgres.store")
+    import_module("threadkeep.store.sqlite.store" if is_sqlite else "threadkeep_postgres.store")
     with tempfile.TemporaryDirectory(prefix="threadkeep-charges-") as folder:
         campaign = TurnKills(url, chosen.seed, Path(folder))
         if chosen.every:

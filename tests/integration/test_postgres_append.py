@@ -15,10 +15,10 @@ from threadkeep.conversation.state import State
 from threadkeep.errors import ConversationNotFound, StaleHead, StoreError
 from threadkeep.runtime import open_store
 from threadkeep.store.base import ROOT, Store
-from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.values import Append
 from threadkeep.testing.samples import ADA, BOB, asked, key, new, run, say, settle, texts_of
 from threadkeep.testing.stores import whole_log
+from threadkeep_postgres.pool import Pool
 
 
 @pytest_asyncio.fixture

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.postgres_server import PostgresServer, Urls
-from threadkeep.store.postgres.pool import _sql, statements
+from threadkeep_postgres.pool import _sql, statements
 
 TABLE = r"\b(FROM|JOIN|USING|UPDATE|INTO)\s+threadkeep\.(\w+)\b(?!\()(?:\s+(?!WHERE\b|SET\b|VALUES\b|SELECT\b)(\w+))?"
 WRITES = r"\b(INSERT INTO|UPDATE|DELETE FROM)\s+threadkeep\."

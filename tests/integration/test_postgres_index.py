@@ -12,11 +12,11 @@ from tests.unit.store.test_paging import check_short_pages
 from threadkeep.conversation.message import Message, Role
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
-from threadkeep.store.postgres import search as index
-from threadkeep.store.postgres import store as postgres_store
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, say
+from threadkeep_postgres import search as index
+from threadkeep_postgres import store as postgres_store
 
 
 @pytest_asyncio.fixture

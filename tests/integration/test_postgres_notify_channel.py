@@ -21,11 +21,11 @@ from threadkeep.errors import StoreUnavailable
 from threadkeep.llm.base import Model, Text
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
-from threadkeep.store.postgres.address import Address
-from threadkeep.store.postgres.notify_channel import PostgresNotifyChannel
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.scripted_model import ScriptedModel, says
 from threadkeep.turn import follow
+from threadkeep_postgres.address import Address
+from threadkeep_postgres.notify_channel import PostgresNotifyChannel
 
 LISTENING = "SELECT pid FROM pg_stat_activity WHERE datname = '{}' AND query LIKE 'LISTEN%'"
 

@@ -15,11 +15,11 @@ from tests.postgres_server import PostgresServer, Urls
 from threadkeep.errors import StoreReadOnly, StoreUnavailable
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
-from threadkeep.store.postgres import address, pool
-from threadkeep.store.postgres import store as stores
 from threadkeep.store.values import Append
 from threadkeep.testing.samples import ADA, MINUTE, answered, asked, key, new, running, say, settle, texts_of
 from threadkeep.testing.stores import whole_log
+from threadkeep_postgres import address, pool
+from threadkeep_postgres import store as stores
 
 PATIENCE = 20
 

@@ -9,10 +9,10 @@ import pytest
 from tests.postgres_server import PostgresServer, Urls
 from threadkeep.errors import InvalidStoreUrl, StoreUnavailable
 from threadkeep.runtime import open_store
-from threadkeep.store.postgres import pool as pools
-from threadkeep.store.postgres.address import Address
-from threadkeep.store.postgres.pool import Pool
 from threadkeep.testing.samples import ADA, new, say, texts_of
+from threadkeep_postgres import pool as pools
+from threadkeep_postgres.address import Address
+from threadkeep_postgres.pool import Pool
 
 
 def _sized(urls: Urls, size: int) -> str:

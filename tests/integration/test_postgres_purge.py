@@ -11,9 +11,9 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.retention.erasure import Erasure
 from threadkeep.runtime import open_store, open_unanswered
 from threadkeep.store.attachments import Attachments
-from threadkeep.store.postgres import database
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, NO_TIME, new, running, say
+from threadkeep_postgres import database
 
 SAID = ("zebrafinch", "quetzalbird", "okapiherd")
 TITLE, META, SYSTEM, DRAFT, KEPT = "xerusburrow", "jacanalily", "vicunawool", "wombatden", "pangolinlair"

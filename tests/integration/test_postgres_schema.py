@@ -7,9 +7,9 @@ import pytest
 from tests.postgres_server import OWNER, PostgresServer, Urls
 from threadkeep.errors import StoreDenied, StoreNotMigrated, StoreTooNew, StoreTooOld
 from threadkeep.runtime import migrate, open_store
-from threadkeep.store.postgres import schema
-from threadkeep.store.postgres.schema import migrations
 from threadkeep.testing.samples import ADA, new, texts_of
+from threadkeep_postgres import schema
+from threadkeep_postgres.schema import migrations
 
 NAMES = [name for _, name, _ in migrations()]
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.postgres_server import Urls
 from threadkeep.runtime import open_store
-from threadkeep.store.postgres.store import PostgresStore
 from threadkeep.store.values import Page
 from threadkeep.testing.samples import ADA, new, running
+from threadkeep_postgres.store import PostgresStore
 
 
 async def test_a_whole_conversation_is_read_in_one_round_trip(

@@ -10,10 +10,10 @@ import pytest
 from tests.postgres_server import SERVER, PostgresServer, Urls
 from threadkeep.errors import StoreUnavailable
 from threadkeep.runtime import open_store
-from threadkeep.store.postgres.store import PostgresStore
 from threadkeep.store.unreached import AGAIN_AFTER
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, EVE, NO_TIME, new, running
+from threadkeep_postgres.store import PostgresStore
 
 WHY = "connection to the remote node worker-2:5432 failed"
 _GUARDED = f"""
@@ -64,7 +64,7 @@ async def test_background_jobs_go_on_for_the_tenants_of_the_other_workers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Nothing is indexed but when this says so.
-    monkeypatch.setattr("threadkeep.store.postgres.search.PAUSE_SECONDS", 3600)
+    monkeypatch.setattr("threadkeep_postgres.search.PAUSE_SECONDS", 3600)
     clock = FakeClock()
     store = cast(PostgresStore, await open_store(postgres_database.server, clock=clock))
     for scope in (ADA, EVE):

@@ -31,17 +31,18 @@ from threadkeep.errors import (
     StoreUnavailable,
 )
 from threadkeep.hosting import Hosting, SpoolSettings
-from threadkeep.runtime import migrate, open_conversations, open_spooling_store, open_store
+from threadkeep.runtime import migrate, open_conversations, open_store
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
-from threadkeep.store.spool.spooling import SpoolingStore
 from threadkeep.store.values import Append, Begin
 from threadkeep.testing.samples import ADA, MINUTE, NO_TIME, answered, asked, key, new, run, settle, texts_of
 from threadkeep.testing.scripted_model import ScriptedModel, says
 from threadkeep.testing.stores import whole_log
 from threadkeep.turn.follow import follow
 from threadkeep.turn.local_bus import LocalBus
+from threadkeep_postgres.spool.opening import open_spooling_store
+from threadkeep_postgres.spool.spooling import SpoolingStore
 
 PATIENCE = 30
 PNG = b"\x89PNG\r\n\x1a\n and so on"

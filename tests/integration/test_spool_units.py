@@ -21,13 +21,13 @@ from threadkeep.hosting import Hosting
 from threadkeep.retention.erasure import Erasure
 from threadkeep.runtime import open_conversations, open_store
 from threadkeep.settings import Settings
-from threadkeep.store.spool.spool_file import spool_path
 from threadkeep.store.values import Append
 from threadkeep.testing.samples import ADA, BOB, MINUTE, answered, asked, key, new, run, settle, texts_of
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
+from threadkeep_postgres.spool.spool_file import spool_path
 
 PRICES = {"demo": {"input": "1", "output": "2"}}
 

@@ -21,12 +21,12 @@ from threadkeep.runtime import open_store
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import PRUNED, Act, Head
 from threadkeep.store.base import MAX_BYTES, Store
-from threadkeep.store.postgres.store import PostgresStore
 from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, asked, new, say
+from threadkeep_postgres.store import PostgresStore
 
 
 class PurgedStore(MemoryStore):

@@ -89,9 +89,10 @@ async def test_a_store_of_ones_own_is_taken_as_it_is_and_closed_at_the_end() -> 
 
 
 async def test_a_scheme_can_come_from_another_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("elsewhere", "tests.unit.test_runtime:open_elsewhere", runtime.STORES)
-    offered = {runtime.STORES: {"elsewhere": (point,)}}
-    monkeypatch.setattr(runtime, "entry_points", lambda group, name: offered.get(group, {}).get(name, ()))
+    point = EntryPoint("elsewhere", "tests.unit.test_runtime:open_elsewhere", rings.STORES)
+    offered = {rings.STORES: (point,)}
+    for module in (rings, runtime):
+        monkeypatch.setattr(module, "offered", lambda group: offered.get(group, ()))
     store = await open_store("elsewhere://somewhere/else")
     await store.operations.ping()
     await store.close()

@@ -1,0 +1,138 @@
+"""Where a database is: its URL, the options in it that are ours, its hosts, and how to connect to them.
+
+Behind PgBouncer in transaction mode every transaction may be on another connection: nothing in this folder sets
+anything for a session, and what a connection is to begin with is left out where a pooler refuses it.
+"""
+
+import logging
+import socket
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+import asyncpg
+
+from threadkeep.errors import InvalidStoreUrl
+from threadkeep_postgres.faults import FAULTS, refuses_settings, translate
+
+logger = logging.getLogger("threadkeep.store.postgres.address")
+
+CONNECT_SECONDS = 3.0
+"""How long each host may take."""
+POOL_SIZE = 32
+"""How many connections are opened at most, when they are needed, unless the URL says `pool_size=...`."""
+_NAME = {"application_name": "threadkeep"}
+_SETTINGS = {**_NAME, "synchronous_commit": "on", "lock_timeout": "3s", "jit": "off"}
+_SOCKET_OPTIONS = {"TCP_USER_TIMEOUT": 5000, "TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
+"""After some ten seconds without a sign of the other side a connection is closed, whether or not it is used."""
+
+
+class _Connection(asyncpg.Connection):
+    """Knows what its siblings have found out about the types of the schema, which takes some ten milliseconds."""
+
+    known_types: dict[frozenset[int], Any]
+
+    async def _introspect_types(self, typeoids: Iterable[int], timeout: float) -> Any:
+        wanted = frozenset(typeoids)
+        if wanted not in self.known_types:
+            self.known_types[wanted] = await super()._introspect_types(typeoids, timeout)  # type: ignore[misc]
+        return self.known_types[wanted]
+
+
+class Address:
+    """The address of a database, as a URL gives it."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        options = dict(parse_qsl(parts.query, keep_blank_values=True))
+        self.pool_size = _pool_size(options.pop("pool_size", str(POOL_SIZE)))
+        self.is_prepared = _switch("prepared_statements", options.pop("prepared_statements", "on"))
+        self._direct = options.pop("direct", None)
+        if "," in options.get("host", ""):
+            raise InvalidStoreUrl("Several hosts stand before the database: postgresql://user@one:5432,two:5432/name.")
+        self._user, self._at, hosts = parts.netloc.rpartition("@")
+        self._hosts = hosts.split(",")
+        if len(self._hosts) > 1:
+            options.setdefault("target_session_attrs", "read-write")
+        self._rest = f"{parts.path}?{urlencode(options)}" if options else parts.path
+        self._settings = _SETTINGS
+        self._known_types: dict[frozenset[int], Any] = {}
+        self.connect_seconds = CONNECT_SECONDS
+
+    def urls(self) -> list[str]:
+        """Return the URL of each host, without what is ours."""
+        return [self._url(host) for host in self._hosts]
+
+    def direct(self) -> "Address":
+        """Return the address past a pooler: the one that the URL calls `direct`, if it does."""
+        return self if self._direct is None else Address(self._url(quote(self._direct, safe=",:[]")))
+
+    def stop_preparing(self) -> None:
+        """Work without prepared statements from now on, because a pooler does not know them."""
+        if self.is_prepared:
+            logger.warning("prepared statements do not hold behind this pooler: set prepared_statements=off in the URL")
+        self.is_prepared = False
+
+    async def connect(self) -> "asyncpg.Connection[asyncpg.Record]":
+        """Open one connection, to the host that was reached last or else to the first that can be reached."""
+        try:
+            *others, last = self._hosts
+            for host in others:
+                try:
+                    return await self._connect_to(host)
+                except FAULTS as error:
+                    logger.warning("%s cannot be used, the next host is tried: %s", host, translate(error))
+            return await self._connect_to(last)
+        except (asyncpg.ClientConfigurationError, ValueError) as error:
+            raise InvalidStoreUrl(f"The URL of the database is not valid: {error}.") from None
+        except FAULTS as error:
+            raise translate(error) from error
+
+    async def _connect_to(self, host: str) -> "asyncpg.Connection[asyncpg.Record]":
+        try:
+            connection = await self._open(host)
+        except asyncpg.PostgresError as error:
+            if self._settings is _NAME or not refuses_settings(error):
+                raise
+            self._settings = _NAME
+            connection = await self._open(host)
+        _watch_over(connection)
+        self._hosts.sort(key=host.__ne__)
+        return connection
+
+    async def _open(self, host: str) -> "asyncpg.Connection[asyncpg.Record]":
+        # What the driver prepares by itself has names that other processes give to other statements.
+        connection = await asyncpg.connect(
+            self._url(host),
+            timeout=self.connect_seconds,
+            server_settings=self._settings,
+            statement_cache_size=0,
+            connection_class=_Connection,
+        )
+        connection.known_types = self._known_types
+        return connection
+
+    def _url(self, host: str) -> str:
+        return f"postgresql://{self._user}{self._at}{host}{self._rest}"
+
+
+def _watch_over(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Let the system find out that the other side is gone. The driver has no option for this."""
+    peer = connection._transport.get_extra_info("socket")  # type: ignore[attr-defined]
+    if peer.family in (socket.AF_INET, socket.AF_INET6):
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _SOCKET_OPTIONS.items():
+            if hasattr(socket, name):
+                peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def _pool_size(value: str) -> int:
+    if not (value.isascii() and value.isdecimal()) or not 1 <= int(value) <= 1000:
+        raise InvalidStoreUrl("pool_size is a number from 1 to 1000.")
+    return int(value)
+
+
+def _switch(name: str, value: str) -> bool:
+    if value not in ("on", "off"):
+        raise InvalidStoreUrl(f"{name} is on or off.")
+    return value == "on"

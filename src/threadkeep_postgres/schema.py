@@ -1,0 +1,110 @@
+"""The schema in PostgreSQL: what `schema.sql` makes and the numbered migrations of later releases change, functions
+that are made anew when they change, all applied by an owner, and the check that a server makes on open."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from hashlib import blake2b
+from importlib.resources import files
+from typing import Any
+
+import asyncpg
+
+from threadkeep.errors import StoreBusy, StoreNotMigrated, StoreTooNew, StoreTooOld, StoreUnavailable
+from threadkeep_postgres.address import CONNECT_SECONDS, Address
+from threadkeep_postgres.faults import FAULTS, is_transient, translate
+from threadkeep_postgres.pool import ATTEMPTS, CALL_SECONDS
+
+logger = logging.getLogger("threadkeep.store.postgres.schema")
+
+_FOLDER = files("threadkeep_postgres")
+
+
+def migrations() -> list[tuple[int, str, str]]:
+    """Return number, name and SQL of every migration in order; the first makes the tables."""
+    later = _FOLDER.joinpath("migrations")
+    found = sorted(later.iterdir(), key=lambda file: file.name) if later.is_dir() else []
+    named = [(file.name, file.read_text(encoding="utf-8")) for file in [_FOLDER.joinpath("schema.sql"), *found]]
+    return [(number, name, sql) for number, (name, sql) in enumerate(named, 1)]
+
+
+def _functions() -> str:
+    """Return the SQL of all functions."""
+    found = sorted(_FOLDER.joinpath("functions").iterdir(), key=lambda path: path.name)
+    return "\n".join([*(path.read_text(encoding="utf-8") for path in found), _sql("grant_functions")])
+
+
+def _sql(name: str) -> str:
+    return _FOLDER.joinpath(f"{name}.sql").read_text(encoding="utf-8")
+
+
+async def migrate(url: str) -> list[str]:
+    """Apply what is missing and return its names. Several may try at once: each migration is applied once."""
+    connection = await Address(url).direct().connect()
+    try:
+        for _ in range(ATTEMPTS):
+            try:
+                return await _migrate(connection)
+            except FAULTS as error:
+                if not is_transient(error):
+                    raise translate(error) from error
+        raise StoreBusy
+    finally:
+        await connection.close(timeout=CONNECT_SECONDS)
+
+
+async def _migrate(connection: "asyncpg.Connection[Any]") -> list[str]:
+    """Apply missing migrations and make the functions anew if they have changed, all in one transaction."""
+    known, functions = migrations(), _functions()
+    digest = blake2b(functions.encode(), digest_size=16).hexdigest()
+    async with connection.transaction():
+        await connection.execute(_sql("prepare"))
+        applied = await connection.fetch("SELECT name FROM threadkeep.migration ORDER BY number")
+        _check_names([name for (name,) in applied], known)
+        missing = known[len(applied) :]
+        if not missing and await connection.fetchval("SELECT digest FROM threadkeep.definition") == digest:
+            return []
+        await connection.execute(_sql("drop_functions"))
+        for number, name, sql in missing:
+            await connection.execute(sql)
+            await connection.execute("INSERT INTO threadkeep.migration (number, name) VALUES ($1, $2)", number, name)
+        await connection.execute(functions)
+        await connection.execute("DELETE FROM threadkeep.definition")
+        await connection.execute("INSERT INTO threadkeep.definition VALUES ($1)", digest)
+    return [name for _, name, _ in missing]
+
+
+def _check_names(applied: Sequence[str], known: Sequence[tuple[int, str, str]]) -> None:
+    """Refuse a database of a newer release, and one from before the first."""
+    if applied and applied[0] != known[0][1]:
+        raise StoreTooOld
+    if len(applied) > len(known):
+        raise StoreTooNew
+
+
+async def check(url: str) -> None:
+    """Raise unless the schema is the one that this release works with; warn if row-level security cannot help."""
+    connection = await Address(url).connect()
+    try:
+        async with asyncio.timeout(CALL_SECONDS):
+            found = await connection.fetchrow(_sql("check"))
+    except FAULTS as error:
+        raise translate(error) from error
+    finally:
+        await connection.close(timeout=CONNECT_SECONDS)
+    known, applied = migrations(), found["applied"] if found else None
+    _check_names(applied or [], known)
+    if found is None or len(applied or ()) < len(known):
+        raise StoreNotMigrated
+    if found["synchronous_commit"] == "off":
+        # Behind a pooler that does not pass on what a connection is to begin with.
+        raise StoreUnavailable(
+            "The database acknowledges what it has not stored yet: "
+            f"ALTER ROLE {found['role']} SET synchronous_commit = on."
+        )
+    if found["is_privileged"]:
+        logger.warning(
+            "the database role %s is a superuser, bypasses row-level security or owns the schema: "
+            "let the server connect as an ordinary role that was granted threadkeep_server",
+            found["role"],
+        )
