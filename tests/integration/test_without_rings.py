@@ -154,9 +154,9 @@ def test_without_postgresql_conversations_are_kept_on_this_machine(embedded: Alo
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (("serve", "--store", DATABASE), NOT_OFFERED),
+        (("serve", "--port", "0", "--store", DATABASE), NOT_OFFERED),
         (
-            ("serve", "--store", DATABASE, "--spool", "spool"),
+            ("serve", "--port", "0", "--store", DATABASE, "--spool", "spool"),
             "No installed package offers a spool for outages of the database (entry point open in threadkeep.spools).",
         ),
         (("migrate", "--store", DATABASE), NOT_OFFERED),
@@ -180,7 +180,13 @@ def test_without_postgresql_doctor_says_what_is_missing(embedded: Alone) -> None
 
 @pytest.mark.parametrize(
     "command",
-    [("serve",), ("serve", "--spool", "spool"), ("migrate",), ("list",), ("spool", "drain", "--spool", "spool")],
+    [
+        ("serve", "--port", "0"),
+        ("serve", "--port", "0", "--spool", "spool"),
+        ("migrate",),
+        ("list",),
+        ("spool", "drain", "--spool", "spool"),
+    ],
 )
 def test_without_its_driver_it_is_said_how_to_install_it(driverless: Alone, command: tuple[str, ...]) -> None:
     assert driverless.threadkeep(*command, "--store", DATABASE) == (1, f"threadkeep: {NO_DRIVER}\n")
