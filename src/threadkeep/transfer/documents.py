@@ -5,8 +5,10 @@ costs far more than its bytes, and others wait while it is made. What is no JSON
 where the next element would begin.
 """
 
+import math
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, NamedTuple, Protocol
 
 import ijson
@@ -19,6 +21,7 @@ _CHUNK = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
 _NO_JSON = "This is no JSON, it was cut off, or a number in it is too large."
 _LONG_NUMBER = re.compile(rb"(\d{4})\d{12,}")
+_SIGNS = re.compile(rb'\\.|"|\d{1000,}', re.DOTALL)
 
 
 class Bounds(NamedTuple):
@@ -53,6 +56,8 @@ class _Source:
         self._file = file
         self._most = most
         self._is_begun = False
+        self._is_text = False
+        self._rest = b""
         self.is_blank = True
         self.taken = 0
 
@@ -64,7 +69,20 @@ class _Source:
         self.taken += len(data)
         if self.taken > self._most + _CHUNK:
             raise ImportTooLarge(f"A conversation has at most {self._most} bytes; as JSON Lines of ours, more.")
+        self._check_numbers(data)
         return data
+
+    def _check_numbers(self, data: bytes) -> None:
+        """Refuse a number of so many digits that Python refuses to make it: ijson brings the process down with that."""
+        data, last = self._rest + data, 0
+        for sign in _SIGNS.finditer(data):
+            last = sign.end()
+            if sign[0] == b'"':
+                self._is_text = not self._is_text
+            elif not self._is_text:
+                raise ImportDamaged(_NO_JSON)
+        tail = data[last:]
+        self._rest = b"\\" if tail.endswith(b"\\") else tail[len(tail.rstrip(b"0123456789")) :]
 
 
 class _Builder:
@@ -96,7 +114,7 @@ class _Builder:
         elif not self._open:
             raise UnknownFormat
         else:
-            self._put(value)
+            self._put(_finite(value) if isinstance(value, Decimal) else value)
         return False
 
     def _begin(self, value: dict[str, Any] | list[Any]) -> None:
@@ -117,12 +135,17 @@ class _Builder:
             last[self._names[-1]] = value
 
 
+def _finite(value: Decimal) -> float:
+    if not math.isfinite(number := float(value)):
+        raise ImportDamaged(_NO_JSON)
+    return number
+
+
 def _values(file: Readable, bounds: Bounds) -> Iterator[Any]:
     source, builder = _Source(file, bounds.element), _Builder(bounds.values)
     is_list: bool | None = None
     try:
-        # Numbers of the machine only: ijson brings the process down with an integer that Python refuses to make.
-        for event, value in ijson.basic_parse(source, buf_size=_CHUNK, multiple_values=True, use_float=True):
+        for event, value in ijson.basic_parse(source, buf_size=_CHUNK, multiple_values=True):
             if is_list is None and (is_list := event == "start_array"):
                 continue
             if is_list and event == "end_array" and builder.whole is None:
@@ -130,7 +153,7 @@ def _values(file: Readable, bounds: Bounds) -> Iterator[Any]:
             if builder.add(event, value):
                 yield builder.whole
                 source.taken, builder = 0, _Builder(bounds.values)
-    except (ijson.JSONError, ValueError):
+    except (ijson.JSONError, ValueError, ArithmeticError):
         if not source.is_blank:
             raise ImportDamaged(_NO_JSON) from None
 
