@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
 ENGINE = SOURCES / "threadkeep"
 BARS = {
-    "lines of the engine": 29_600,
-    "modules of the engine": 216,
+    "lines of the engine": 30_000,
+    "modules of the engine": 220,
     "lines of the largest module": 400,
     "lines of the largest function": 50,
     "verbs of Store": 28,
