@@ -14,7 +14,7 @@ from typing import Any, Self
 from threadkeep import jobs
 from threadkeep.administration import Administration
 from threadkeep.background import supervised
-from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import is_chosen
 from threadkeep.conversation.parts import Attachment
@@ -32,13 +32,12 @@ from threadkeep.store.changes import NotifyChannel
 from threadkeep.store.paging import check_limit, list_first_ones_first
 from threadkeep.store.shares import find_share
 from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order
-from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.tools.mcp import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.importer import OwnImporter
 from threadkeep.transfer.jsonl import Written
-from threadkeep.transfer.moving import BranchWriter, ExportFormat, export
+from threadkeep.transfer.moving import ExportFormat, export
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.attached import Attachable, attached
 from threadkeep.turn.local_bus import LocalBus, list_topic
@@ -174,12 +173,10 @@ class Conversations:
         *,
         progress: Callable[[int], None] = lambda done: None,
         begun: Written | None = None,
-        writer: Callable[[Conversation], BranchWriter] = MarkdownWriter,
     ) -> AsyncIterator[str | bytes]:
         """Yield a selection in a `Format`, as JSON Lines the rest of what was begun; `progress` is told how many
-        entries are done. As Markdown or HTML, a `writer` shows the current branches: of one conversation a page, of
-        many an archive."""
-        return export(self._store, self._deps.attachments, selection, ExportFormat(form), progress, begun, writer)
+        entries are done. Markdown and HTML show current branches: of one conversation a page, of many an archive."""
+        return export(self._store, self._deps.attachments, selection, ExportFormat(form), progress, begun)
 
     def importer(self, scope: Scope) -> OwnImporter:
         """Return an importer of conversations for a user."""

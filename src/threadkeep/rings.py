@@ -21,8 +21,8 @@ PAGES = "threadkeep.pages"
 """The entry points by which packages add pages for people: each is called with an application, its conversations and
 its settings."""
 WRITERS = "threadkeep.writers"
-"""The entry points by which packages write a conversation for people to read: `html` makes a `BranchWriter` of it,
-whose `policy` is for the header of the file."""
+"""The entry points by which packages write a conversation for people to read: `markdown` and `html` make a
+`BranchWriter` of it, which may have a `policy` for the header of the file."""
 IMPORTERS = "threadkeep.importers"
 """The entry points by which packages read other programs' exports: each takes a place and a JSON value and returns a
 `Portable` conversation or a `Problem`; it raises `UnknownFormat` for a value that its programs do not write."""

@@ -20,9 +20,7 @@ from urllib.parse import quote
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ImportDamaged, InvalidValue, StoreCorrupt
-from threadkeep.rings import WRITERS, load
 from threadkeep.runtime import back_up_file
-from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.transfer.exporter import EXPORTED, Selection
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import Written, written
@@ -84,8 +82,7 @@ async def _write(
     begun: Written | None = None,
 ) -> None:
     shown = partial(progress.show, remark="exported")
-    writer = load(WRITERS, "html", "the writer of HTML") if form is ExportFormat.HTML else MarkdownWriter
-    async for data in conversations.export(selection, form, progress=shown, begun=begun, writer=writer):
+    async for data in conversations.export(selection, form, progress=shown, begun=begun):
         file.write(data.encode() if isinstance(data, str) else data)
 
 

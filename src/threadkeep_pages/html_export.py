@@ -20,8 +20,8 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.parts import Attachment, CitationPart, Part, Reasoning
-from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, tabled
-from threadkeep.text.markdown import NO_IMAGES, UNTITLED, BlocksOnce
+from threadkeep_pages.grids import Grid, charted, compared, field_text, ranked, tabled
+from threadkeep_pages.markdown_export import NO_IMAGES, UNTITLED, BlocksOnce
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

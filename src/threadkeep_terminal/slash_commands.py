@@ -13,7 +13,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Attachment
 from threadkeep.errors import InvalidValue, NotFound
-from threadkeep.text.markdown import to_markdown
+from threadkeep_pages.markdown_export import to_markdown
 from threadkeep_terminal.follower import Follower
 from threadkeep_terminal.session import Session
 

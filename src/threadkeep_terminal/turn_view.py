@@ -18,7 +18,7 @@ from threadkeep.conversation.events import (
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.parts import Attachment, Part
 from threadkeep.conversation.turn import TurnState
-from threadkeep.text.markdown import block_markdown
+from threadkeep_pages.markdown_export import block_markdown
 from threadkeep_terminal.chat_terminal import ChatTerminal
 from threadkeep_terminal.markdown_stream import MarkdownStream
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from threadkeep.conversation.clock import utc_now
@@ -14,12 +15,12 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import AlreadyExists, Conflict, InvalidInput, NotFound, StoreCorrupt
+from threadkeep.rings import WRITERS, load
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import FACTS, PAGE, PRUNED, USER, Act, Wanted, act_now
 from threadkeep.store.base import Store
 from threadkeep.store.file_tables import attached_files
 from threadkeep.store.paging import walk
-from threadkeep.text.markdown import NO_IMAGES
 from threadkeep.transfer.archive import FILES, ArchiveWriter, Sink
 from threadkeep.transfer.exporter import Selection, log_of, pages_of, select
 from threadkeep.transfer.files import FilesFound, copy_files, with_images
@@ -51,7 +52,7 @@ class BranchWriter(Protocol):
     def begin(self) -> str:
         """Return what stands before the messages."""
 
-    def write(self, entry: Entry, images: Mapping[str, str] = NO_IMAGES) -> str:
+    def write(self, entry: Entry, images: Mapping[str, str] = MappingProxyType({})) -> str:
         """Return what stands for an entry; `images` are the URIs of those that can be shown, by their ids."""
 
     def end(self) -> str:
@@ -155,6 +156,11 @@ async def export_branches(
         yield sink.take()
 
 
+def writer_of(form: str) -> Any:
+    """Return what makes a `BranchWriter` of a conversation, for `markdown` or `html`."""
+    return load(WRITERS, form, f"the writer of {form}")
+
+
 def export(
     store: Store,
     attachments: Attachments | None,
@@ -162,9 +168,8 @@ def export(
     form: ExportFormat,
     progress: Progress,
     begun: Written | None,
-    writer: Callable[[Conversation], BranchWriter],
 ) -> AsyncIterator[str | bytes]:
-    """Yield a selection in one of the formats."""
+    """Yield a selection in one of the formats. What people read, a package around the core writes."""
     match form:
         case ExportFormat.JSONL:
             return export_lines(store, selection, progress, begun, attachments)
@@ -172,10 +177,9 @@ def export(
             return export_archive(store, selection, progress, attachments)
         case ExportFormat.FINETUNE:
             return finetune_lines(store, selection, progress)
-        case ExportFormat.MARKDOWN:
-            return export_branches(store, attachments, selection, progress, writer, "md")
-        case ExportFormat.HTML:
-            return export_branches(store, attachments, selection, progress, writer, "html")
+        case ExportFormat.MARKDOWN | ExportFormat.HTML:
+            ending = "md" if form is ExportFormat.MARKDOWN else "html"
+            return export_branches(store, attachments, selection, progress, writer_of(form), ending)
 
 
 async def finetune_lines(store: Store, selection: Selection, progress: Progress) -> AsyncIterator[str]:

@@ -13,12 +13,11 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.export import export_text
 from threadkeep.conversations import Conversations
-from threadkeep.rings import WRITERS, load
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
 from threadkeep.server.requests import ConversationId
-from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.transfer.exporter import EXPORTED
+from threadkeep.transfer.moving import writer_of
 
 LONGEST_NAME = 60
 POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
@@ -60,12 +59,10 @@ def export_routes(conversations: Conversations) -> APIRouter:
         handle = conversations.at(who.scope, id)
         found = await handle.snapshot(head=head)  # or it is not found, which no stream could say
         conversation = found.conversation
-        writer: Any = MarkdownWriter
-        if chosen is DocumentFormat.HTML:
-            writer = load(WRITERS, "html", "the writer of HTML")
+        writer = None if chosen is DocumentFormat.JSON else writer_of(chosen.value)
         headers = file_headers(conversation, chosen, getattr(writer, "policy", POLICY))
         await conversations.admin.record(who.scope.tenant, EXPORTED, f"conversation:{id}", format=chosen.value)
-        if chosen is DocumentFormat.JSON:
+        if writer is None:
             text = export_text(conversation, handle.reading.entries(conversation), utc_now())
             return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
         text = handle.reading.written(writer(conversation), found.branch)

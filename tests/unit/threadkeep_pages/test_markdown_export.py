@@ -12,7 +12,7 @@ from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCa
 from threadkeep.conversation.parts import Attachment, CitationPart, Part, Reasoning
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import StateChange
-from threadkeep.text.markdown import to_markdown
+from threadkeep_pages.markdown_export import to_markdown
 
 AT = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 

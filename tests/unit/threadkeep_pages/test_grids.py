@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from threadkeep.conversation.blocks import Chart, RankedList, SplitCompare, Table
-from threadkeep.text.grids import cell_text, charted, compared, ranked, tabled
+from threadkeep_pages.grids import cell_text, charted, compared, ranked, tabled
 
 
 def test_a_ranked_list_is_numbered_and_has_a_column_for_every_field() -> None:

@@ -11,7 +11,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.parts import Attachment, CitationPart, Part, Reasoning
-from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, tabled
+from threadkeep_pages.grids import Grid, charted, compared, field_text, ranked, tabled
 
 UNTITLED = "Conversation"
 NO_IMAGES: Mapping[str, str] = MappingProxyType({})
