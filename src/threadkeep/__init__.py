@@ -16,25 +16,32 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "context.base": "Policy Window",
+    "conversation.blocks": "Block",
     "conversation.conversation": "Conversation",
     "conversation.cursor": "Cursor",
+    "conversation.entry": "Entry",
     "conversation.events": (
         "BlockAdded CallDecided ConversationUpdated Event FeedbackGiven HeadChosen MessageCompleted MessageStarted "
         "ReadersCounted ReasoningDelta SpoolChanged StateChanged TextDelta ToolCalled ToolReturned "
         "TurnEnded TurnQueued TurnRetrying TurnStarted TurnWaiting"
     ),
-    "conversation.message": "Message",
+    "conversation.message": "Message Role ToolCall ToolResult Usage",
     "conversation.scope": "Scope",
-    "conversation.turn": "Failure",
+    "conversation.turn": "BusyPolicy Failure Turn TurnState",
     "conversation_handle": "ConversationHandle",
     "conversations": "Conversations",
     "errors": "ThreadkeepError",
-    "llm.base": "ModelOptions",
+    "llm.base": "CallPart Model ModelOptions Reasoned Request Stopped Text Used",
     "runtime": "open",
+    "server.app": "create_app",
+    "server.sse": "sse_response",
+    "settings": "Settings",
     "store.base": "Store",
+    "store.values": "Snapshot",
     "tools.base": "ToolContext ToolOutcome",
     "tools.decorator": "tool",
     "tools.registry": "Registry",
+    "turn.agent": "Agent Asked Changed Noted ShownBlock",
     "turn.assistant": "Assistant",
     "turn_handle": "TurnHandle TurnOutcome",
 }

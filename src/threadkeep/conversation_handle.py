@@ -278,7 +278,7 @@ class ConversationHandle:
         return follow(self._store, self._runner.deps.bus, self.scope, self.id, after, presence=presence)
 
     @checked
-    async def messages(self, *, limit: int | None = 10, head: int | None = None) -> list[Message]:
+    async def messages(self, limit: int | None = 10, *, head: int | None = None) -> list[Message]:
         """Return the newest messages of a branch (none: the current one), oldest first; all if there is no limit."""
         return [message for _, message in await self.reading.message_entries(limit=limit, head=head)]
 

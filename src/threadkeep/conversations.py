@@ -29,7 +29,7 @@ from threadkeep.retention.rules import Retention
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
 from threadkeep.store.changes import NotifyChannel
-from threadkeep.store.paging import check_limit, list_first_ones_first
+from threadkeep.store.paging import check_limit, list_first_ones_first, with_large_facts
 from threadkeep.store.shares import find_share
 from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order
 from threadkeep.tools.mcp import McpServers
@@ -124,13 +124,18 @@ class Conversations:
         limit: int = 20,
         after: str | None = None,
         by_activity: bool = False,
+        whole: bool = False,
         **filters: Any,
     ) -> ConversationPage:
         """Return a page of the user's conversations: those that stand first, then the others by their newest entry, or
-        all `by_activity`; `filters` are the fields of `ListFilter`: assistant, status, archived, metadata, title."""
+        all `by_activity`; `filters` are the fields of `ListFilter`: assistant, status, archived, metadata, title. They
+        come without metadata and instructions, which may be large, unless they are asked for `whole`."""
+        where = ListFilter(**filters)
         if by_activity:
-            return await self._store.list(scope, ListFilter(**filters), limit=limit, after=after)
-        return await list_first_ones_first(self._store, scope, ListFilter(**filters), check_limit(limit), after)
+            page = await self._store.list(scope, where, limit=limit, after=after)
+        else:
+            page = await list_first_ones_first(self._store, scope, where, check_limit(limit), after)
+        return await with_large_facts(self._store, page) if whole else page
 
     @checked
     async def search(

@@ -27,6 +27,7 @@ from starlette.types import Receive, Scope, Send
 
 from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Who
+from threadkeep.server.middleware.headers import root_path_of
 from threadkeep.server.negotiation import takes_gzip
 from threadkeep.settings import Settings
 from threadkeep_pages.shares import share_routes
@@ -104,10 +105,9 @@ class Packed:
 class PageFiles:
     """The folder of the page, and the ASGI application that serves it. `told` are features that the page may offer."""
 
-    def __init__(self, folder: Path = WEB, root_path: str = "", told: Iterable[str] = ()) -> None:
+    def __init__(self, folder: Path = WEB, told: Iterable[str] = ()) -> None:
         self._folder = folder.resolve()
-        self._root_path = root_path
-        self._told = " ".join([f'data-root="{root_path}"', *(f"data-{name}" for name in told)])
+        self._told = [f"data-{name}" for name in told]
         self._read: dict[Path | str, tuple[object, Packed]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -148,29 +148,30 @@ class PageFiles:
         """Return all modules that the page needs at once, as one."""
         return self._kept(WHOLE, self._state(), lambda: Packed.of(assemble(FIRST, self._bare).encode(), WHOLE))
 
-    def document(self) -> Packed:
-        """Return the document, with its addresses as the browser sees them."""
+    def document(self, root: str = "") -> Packed:
+        """Return the document, with its addresses as the browser sees them: all of them are under `root`."""
         file = self.file(DOCUMENT)
 
         def make() -> Packed:
-            text = file.raw.decode().replace('="/', f'="{self._root_path}/')
-            return Packed.of(text.replace("<html", f"<html {self._told}").encode(), DOCUMENT)
+            text = file.raw.decode().replace('="/', f'="{root}/')
+            told = " ".join([f'data-root="{root}"', *self._told])
+            return Packed.of(text.replace("<html", f"<html {told}").encode(), DOCUMENT)
 
-        return self._kept(DOCUMENT, file.etag, make)
+        return self._kept(f"{DOCUMENT} {root}", file.etag, make)
 
-    def worker(self) -> Packed:
+    def worker(self, root: str = "") -> Packed:
         """Return the service worker with the list of what it keeps; it changes when any of it does."""
         state = self._state()
-        return self._kept(WORKER, state, lambda: self._worker(list(state)))
+        return self._kept(f"{WORKER} {root}", state, lambda: self._worker(list(state), root))
 
-    def _worker(self, names: list[str]) -> Packed:
+    def _worker(self, names: list[str], root: str) -> Packed:
         apart = {*order(FIRST, self._text), WORKER}
         # Files that are loaded on demand are cached when they are used.
         kept = [name for name in names if name.endswith(_KEPT) and name not in apart and not name.startswith(_LATER)]
-        etags = [self.whole().etag, self.document().etag, *(self.file(name).etag for name in [WORKER, *kept])]
+        etags = [self.whole().etag, self.document(root).etag, *(self.file(name).etag for name in [WORKER, *kept])]
         version = hashlib.blake2s("".join(etags).encode(), digest_size=8).hexdigest()
-        files = [f"{self._root_path}/{path}" for path in ("", *(f"static/{name}" for name in [WHOLE, *kept]))]
-        shell = {"version": version, "root": self._root_path, "files": files}
+        files = [f"{root}/{path}" for path in ("", *(f"static/{name}" for name in [WHOLE, *kept]))]
+        shell = {"version": version, "root": root, "files": files}
         return Packed.of(f"const SHELL = {json.dumps(shell)};\n{self._text(WORKER)}".encode(), WORKER)
 
     def _text(self, name: str) -> str:
@@ -184,21 +185,21 @@ class PageFiles:
 def add_page(app: FastAPI, conversations: Conversations, settings: Settings) -> None:
     """Add the page to a server, which also tells a person at an unknown address so; and shared conversations."""
     offered = {"killable": settings.may_be_killed, "share": settings.may_share}
-    files = PageFiles(root_path=settings.root_path, told=[name for name, is_on in offered.items() if is_on])
+    files = PageFiles(told=[name for name, is_on in offered.items() if is_on])
     refuse: Any = app.exception_handlers[HTTPException]
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:
         is_person = request.method == "GET" and "text/html" in request.headers.get("accept", "")
         if error.status_code == 404 and is_person:
-            return files.document().answer(request, 404)
+            return files.document(root_path_of(request)).answer(request, 404)
         refusal: Response = await refuse(request, error)
         return refusal
 
     app.include_router(page_routes(files))
     app.mount("/static", files, name="static")
     if settings.may_share:
-        app.include_router(share_routes(conversations, settings.root_path))
+        app.include_router(share_routes(conversations))
     if settings.may_be_killed:
         app.include_router(_trial_routes())
 
@@ -222,11 +223,11 @@ def page_routes(files: PageFiles) -> APIRouter:
     @router.get("/")
     @router.get("/c/{id}")
     async def page(request: Request) -> Response:
-        return files.document().answer(request)
+        return files.document(root_path_of(request)).answer(request)
 
     @router.get("/sw.js")
     async def worker(request: Request) -> Response:
-        return files.worker().answer(request)
+        return files.worker(root_path_of(request)).answer(request)
 
     return router
 

@@ -19,6 +19,7 @@ from threadkeep.errors import RateLimited, ShareNotFound
 from threadkeep.server.identity.api_keys import WrongKeyLimiter
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import within_rate
+from threadkeep.server.middleware.headers import root_path_of
 from threadkeep.server.requests import Body, ConversationId, Lasts
 from threadkeep.server.responses import Shown
 from threadkeep_pages.html_export import POLICY, HtmlWriter, notice
@@ -62,15 +63,15 @@ class ShareList(Shown):
     data: list[ShownShare]
 
 
-def share_routes(conversations: Conversations, root_path: str) -> APIRouter:
+def share_routes(conversations: Conversations) -> APIRouter:
     router = APIRouter(tags=["sharing"])
     counted, owned = [Depends(within_rate)], "/v1/conversations/{id}/shares"
 
     @router.post(owned, status_code=201, dependencies=counted, summary="Make a link that anybody can read by")
-    async def share(who: Who, id: ConversationId, body: NewShare | None = None) -> CreatedShare:
+    async def share(request: Request, who: Who, id: ConversationId, body: NewShare | None = None) -> CreatedShare:
         wanted = body or NewShare()
         token, made = await conversations.at(who.scope, id).share(wanted.head, lasts=wanted.expires)
-        return CreatedShare.of(made, path=f"{root_path}/s/{token}")
+        return CreatedShare.of(made, path=f"{root_path_of(request)}/s/{token}")
 
     @router.get(owned, dependencies=counted, summary="The links of a conversation, without their secrets")
     async def listing(who: Who, id: ConversationId) -> ShareList:

@@ -101,3 +101,19 @@ async def test_reading_a_conversation_is_access_to_it_for_a_time_to_live(convers
     (record,) = await conversations.admin.audit.read("local", Wanted(actions=(READ,)))
     assert record.act.details["read"].keys() == {read.id}
     assert listed.id not in record.act.details["read"]
+
+
+async def test_a_list_shows_metadata_and_instructions_where_it_is_asked_for_the_whole(
+    conversations: Conversations,
+) -> None:
+    await conversations.create(system="Be brief.", metadata={"project": "apollo"})
+    (bare,) = (await conversations.list()).items
+    (whole,) = (await conversations.list(whole=True, metadata={"project": "apollo"})).items
+    assert (bare.metadata, bare.system) == ({}, None)
+    assert (whole.metadata, whole.system) == ({"project": "apollo"}, "Be brief.")
+
+
+async def test_how_many_messages_are_read_needs_no_name(conversations: Conversations) -> None:
+    conversation = await conversations.create()
+    await conversation.append(*(Message(role=Role.USER, content=str(number)) for number in range(30)))
+    assert len(await conversation.messages(20)) == 20

@@ -6,15 +6,15 @@ here.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from threadkeep import __version__
-from threadkeep.background import supervised
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversations import Conversations
@@ -27,7 +27,7 @@ from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.logs import log_request
 from threadkeep.server.metrics import ServerMetrics, metrics_routes
 from threadkeep.server.middleware.body_size import BodySize
-from threadkeep.server.middleware.headers import DEGRADED, AnswerHeaders, RootPath
+from threadkeep.server.middleware.headers import DEGRADED, AnswerHeaders, RootPath, root_path_of
 from threadkeep.server.middleware.origins import OriginGuard
 from threadkeep.server.middleware.tracking import OpenRequests, RecordRequests, TrackRequests
 from threadkeep.server.negotiation import HeadRequests
@@ -105,11 +105,10 @@ def create_app(
     guard: Guard = OpenGuard() if settings.auth == "none" else keys
     open_requests = OpenRequests()
     app = FastAPI(
-        lifespan=_watching(open_requests, guard),
+        lifespan=_life,
         title="Threadkeep",
         version=__version__,
         responses=DESCRIBED,
-        servers=[{"url": settings.root_path}] if settings.root_path else None,
         # The interactive pages load their scripts from another host.
         docs_url=None,
         redoc_url=None,
@@ -128,7 +127,7 @@ def create_app(
     if settings.auth == "keys":
         app.include_router(login_routes(keys, conversations))
     _add_routes(app, conversations, settings)
-    app.add_api_route("/openapi.json", lambda: JSONResponse(app.openapi()), **_FOR_USERS)
+    app.add_api_route("/openapi.json", _describe, **_FOR_USERS)
     for add_pages in load_all(PAGES):
         add_pages(app, conversations, settings)
     _watch_work(metrics, conversations, open_requests)
@@ -137,6 +136,12 @@ def create_app(
     _surround(app, settings, open_requests, metrics)
     app.add_middleware(AnswerHeaders, outage=conversations.operations.outage)  # to every answer, so the last one
     return app
+
+
+def _describe(request: Request) -> JSONResponse:
+    """Describe the API, at the address where the client sees it."""
+    root = root_path_of(request)
+    return JSONResponse(request.app.openapi() | ({"servers": [{"url": root}]} if root else {}))
 
 
 def _add_routes(app: FastAPI, conversations: Conversations, settings: Settings) -> None:
@@ -184,8 +189,7 @@ def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, met
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors_origins, **CROSS_ORIGIN)
     app.add_middleware(OriginGuard, origins=settings.cors_origins, loopback=settings.auth == "none")
     app.add_middleware(RecordRequests, listeners=(log_request, metrics.answered))
-    if settings.root_path:
-        app.add_middleware(RootPath, root_path=settings.root_path)
+    app.add_middleware(RootPath, root_path=settings.root_path)
 
 
 def _files(settings: Settings) -> dict[str, int]:
@@ -193,20 +197,10 @@ def _files(settings: Settings) -> dict[str, int]:
     return {"/v1/import": settings.max_import_bytes, "/v1/files": 0, "/v1/uploads": 0}
 
 
-def _watching(open_requests: OpenRequests, guard: Guard) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """Return the lifespan of the application, during which streams of revoked keys are ended."""
-
-    @asynccontextmanager
-    async def life(app: FastAPI) -> AsyncIterator[None]:
-        asyncio.get_running_loop().set_exception_handler(tell_unheard_error)
-        work = supervised("ending the streams of revoked keys", lambda: open_requests.watch(guard))
-        watching = asyncio.create_task(work)
-        try:
-            yield
-        finally:
-            watching.cancel()
-
-    return life
+@asynccontextmanager
+async def _life(app: FastAPI) -> AsyncIterator[None]:
+    asyncio.get_running_loop().set_exception_handler(tell_unheard_error)
+    yield
 
 
 def tell_unheard_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -137,7 +137,13 @@ class ListParameters(SomeFacts):
         if not all(key and sign for key, sign, _ in pairs):
             raise InvalidValue("Metadata are asked for as key=value.")
         wanted = {key: value for key, _, value in pairs}
-        return {**self.model_dump(exclude={"limit", "after"}), "metadata": wanted}
+        return {**self.model_dump(exclude={"limit", "after", "whole"}), "metadata": wanted}
+
+
+class OwnListParameters(ListParameters):
+    """Which of one's own conversations a list is to show."""
+
+    whole: bool = Field(default=False, description="Show `metadata` and `system`, too; both may be large.")
 
 
 class SendBody(Body):

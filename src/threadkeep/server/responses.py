@@ -180,9 +180,10 @@ class WholeConversation(ShownConversation):
 
 
 class ConversationList(Shown):
-    """A page of conversations, and the cursor of the next page if there is one."""
+    """A page of conversations, and the cursor of the next page if there is one; with `metadata` and `system` where they
+    were asked for."""
 
-    data: list[ListedConversation]
+    data: Sequence[ShownConversation | ListedConversation]
     next: str | None
 
 

@@ -96,13 +96,14 @@ class EventStream(StreamingResponse):
                 await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
 
 
-def stream(
+def sse_response(
     events: AsyncIterator[Event] | AsyncIterator[DialectEvent],
     conversation: str,
     *,
     headers: dict[str, str] | None = None,
 ) -> EventStream:
-    """Answer with events as long as there are any."""
+    """Answer with the events of a conversation, given by its id, as long as there are any: what a route of your own
+    returns, over `turn.events()` or `conversation.follow()`, is what the server's own routes return."""
 
     async def chunks() -> AsyncIterator[bytes]:
         yield b"retry: 1000\n\n"

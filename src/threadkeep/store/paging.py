@@ -1,7 +1,7 @@
 """Pages, the same for every backend: limits, cursors of lists and searches, ranked hits, a branch read in pages."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import datetime
 from itertools import accumulate, islice
 from operator import attrgetter
@@ -13,7 +13,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
-from threadkeep.errors import InvalidCursor, InvalidLimit
+from threadkeep.errors import ConversationNotFound, InvalidCursor, InvalidLimit
 from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED, Store, characters
 from threadkeep.store.codec import microseconds
 from threadkeep.store.values import EVERY, ConversationPage, Hit, HitPage, ListFilter, Order
@@ -97,6 +97,15 @@ async def list_first_ones_first(
     rest, after = where.model_copy(update={"first": False}), None if after == THE_OTHERS else after
     page = await store.list(scope, rest, limit=limit - len(items), after=after)
     return ConversationPage(items=(*items, *page.items), next=page.next)
+
+
+async def with_large_facts(store: Store, page: ConversationPage) -> ConversationPage:
+    """Return a page with what lists leave out; one that was deleted meanwhile is left out itself."""
+    items = []
+    for item in page.items:
+        with suppress(ConversationNotFound):
+            items.append(await store.get(item.scope, item.id))
+    return ConversationPage(items=tuple(items), next=page.next)
 
 
 def activity(listed: Listed) -> tuple[int, int]:

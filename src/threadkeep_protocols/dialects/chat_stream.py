@@ -36,7 +36,7 @@ from threadkeep.server.limits import room_for_stream
 from threadkeep.server.requests import SentText, replay_headers
 from threadkeep.server.responses import Shown
 from threadkeep.server.routes.events import LastEventId
-from threadkeep.server.sse import DialectEvent, stream
+from threadkeep.server.sse import DialectEvent, sse_response
 from threadkeep.settings import Settings
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep_protocols.dialects.exchange import Asking, Calling, DialectBody, Exchange, find, status_of
@@ -156,7 +156,7 @@ def chat_routes(conversations: Conversations, settings: Settings) -> APIRouter:
         if cursor is not None and await _has_ended_before(conversation, cursor):
             return Response(status_code=204)
         place = await _newest_turn(conversation) if cursor is None else _Start(cursor)
-        return stream(_dialect_events(conversation, place), conversation.id)
+        return sse_response(_dialect_events(conversation, place), conversation.id)
 
     return router
 

@@ -31,7 +31,7 @@ from threadkeep.server.negotiation import refuse_head
 from threadkeep.server.problems import problem
 from threadkeep.server.requests import SentText, canonical_body, replay_headers
 from threadkeep.server.routes.events import LastEventId
-from threadkeep.server.sse import stream
+from threadkeep.server.sse import sse_response
 from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 from threadkeep.turn_handle import TurnHandle
@@ -119,10 +119,10 @@ def stateless_routes(conversations: Conversations, settings: Settings) -> APIRou
         if body.store:
             conversation, turn = await _begin(conversations, caller, assistant, history, body)
             headers = {"Location": f"/v1/conversations/{conversation.id}", **replay_headers(turn.replayed)}
-            return stream(turn.events(), conversation.id, headers=headers)
+            return sse_response(turn.events(), conversation.id, headers=headers)
         aside, store = await asides.open()
         conversation, turn = await _begin(aside, caller, assistant, history, body)
-        return stream(asides.follow(conversation, turn, store), conversation.id)
+        return sse_response(asides.follow(conversation, turn, store), conversation.id)
 
     @router.post("/stream", response_class=StreamingResponse, responses=_STREAMED, summary="Ask with a history")
     async def post(caller: Calling, body: StatelessBody) -> Response:

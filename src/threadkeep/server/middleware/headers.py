@@ -100,7 +100,8 @@ _ROOT_PATH = "threadkeep.root_path"
 
 
 class RootPath(HttpMiddleware):
-    """Lets a server be a part of a host, such as `https://example.org/threads/`; the application sees no prefix.
+    """Lets a server be a part of a host, such as `https://example.org/threads/`, or of another application, mounted
+    under a path of it; the application sees no prefix.
 
     The prefix is taken off the path before anything else sees it, and put on again where an answer names an address. A
     proxy may take it off itself, or leave it on.
@@ -110,20 +111,27 @@ class RootPath(HttpMiddleware):
         super().__init__(app)
         self.root_path = root_path
 
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        has_prefix = self.root_path or scope.get("root_path")
+        return super().__call__(scope, receive, send) if has_prefix else self.app(scope, receive, send)
+
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        if path == self.root_path or path.startswith(f"{self.root_path}/"):
-            path = path.removeprefix(self.root_path) or "/"
+        mounted: str = scope.get("root_path", "")
+        for prefix in (mounted, self.root_path):
+            if path == prefix or path.startswith(f"{prefix}/"):
+                path = path.removeprefix(prefix) or "/"
+        whole = f"{mounted}{self.root_path}"
 
         def send_with_prefix(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if (location := headers.get("Location", "")).startswith("/"):
-                    headers["Location"] = f"{self.root_path}{location}"
+                    headers["Location"] = f"{whole}{location}"
             return send(message)
 
         # `root_path` of the ASGI standard would be taken off once more, from `/v1` served under `/v1` for example.
-        inside = {**scope, "path": path, "raw_path": path.encode(), _ROOT_PATH: self.root_path}
+        inside = {**scope, "path": path, "raw_path": path.encode(), "root_path": "", _ROOT_PATH: whole}
         await self.app(inside, receive, send_with_prefix)
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from threadkeep.background import supervised
 from threadkeep.conversation.scope import Scope as Asker
 from threadkeep.errors import Stopping, StoreError
 from threadkeep.server.identity.guards import IDENTITY, Guard, Identity
@@ -80,6 +81,7 @@ class OpenRequests:
 
     def __init__(self) -> None:
         self._requests: set[OpenRequest] = set()
+        self._watching: asyncio.Task[None] | None = None
         self.is_over = False
 
     @property
@@ -94,9 +96,15 @@ class OpenRequests:
     def finish(self, request: OpenRequest) -> None:
         self._requests.discard(request)
 
-    async def watch(self, guard: Guard) -> None:
-        """End streams whose credentials are no longer valid, for ever."""
-        while True:
+    def watch(self, guard: Guard) -> None:
+        """End streams whose credentials are no longer valid, as long as there are streams: the lifespan of an
+        application that is mounted in another one is not run."""
+        if self._watching is None or self._watching.done():
+            work = supervised("ending the streams of revoked keys", lambda: self._watch(guard))
+            self._watching = asyncio.create_task(work)
+
+    async def _watch(self, guard: Guard) -> None:
+        while self.streams:
             await asyncio.sleep(WATCH_SECONDS)
             for streams in self._streams_by_key():
                 if not await _may_stay(streams[0], guard):
@@ -151,6 +159,8 @@ class TrackRequests(HttpMiddleware):
 
         def send_noting(message: Message) -> Awaitable[None]:
             request.note(message)
+            if request.is_stream and message["type"] == "http.response.start" and "app" in scope:
+                self.open_requests.watch(scope["app"].state.guard)
             return send(message)
 
         try:

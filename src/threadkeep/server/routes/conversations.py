@@ -17,7 +17,7 @@ from threadkeep.server.requests import (
     CreateBody,
     HeadBody,
     Key,
-    ListParameters,
+    OwnListParameters,
     PatchBody,
     canonical_body,
     replay_headers,
@@ -54,12 +54,14 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
         return _with_version(created.value, response)
 
     @router.get("", summary="List conversations, the last active first")
-    async def listing(who: Who, asked: Annotated[ListParameters, Query()]) -> ConversationList:
+    async def listing(who: Who, asked: Annotated[OwnListParameters, Query()]) -> ConversationList:
         after = await cursors.read(asked.after)
-        page = await conversations.list(scope=who.scope, limit=asked.limit, after=after, **asked.filters())
-        return ConversationList(
-            data=[ListedConversation.model_validate(item) for item in page.items], next=await cursors.shown(page.next)
+        page = await conversations.list(
+            scope=who.scope, limit=asked.limit, after=after, whole=asked.whole, **asked.filters()
         )
+        shown = ShownConversation if asked.whole else ListedConversation
+        data = [shown.model_validate(item) for item in page.items]
+        return ConversationList(data=data, next=await cursors.shown(page.next))
 
     @router.get("/{id}", summary="Read a conversation with a page of its messages")
     async def read(

@@ -23,7 +23,7 @@ from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
 from threadkeep.server.requests import ConversationId
 from threadkeep.server.responses import ListedConversation
-from threadkeep.server.sse import EventStream, encode, stream
+from threadkeep.server.sse import EventStream, encode, sse_response
 
 LOOK_EVERY = 2.0
 SHOWN = 100
@@ -58,7 +58,7 @@ def event_routes(conversations: Conversations) -> APIRouter:
     ) -> StreamingResponse:
         conversation = conversations.at(who.scope, id)
         cursor = await conversation.cursor(after if last_event_id is None else last_event_id)
-        return stream(conversation.follow(cursor, presence=True), id)
+        return sse_response(conversation.follow(cursor, presence=True), id)
 
     @router.get(
         "/events",

@@ -27,7 +27,7 @@ from threadkeep.server.requests import (
 )
 from threadkeep.server.responses import Answered, ShownFeedback, ShownMessage, ShownTurn
 from threadkeep.server.routes.conversations import Place
-from threadkeep.server.sse import stream
+from threadkeep.server.sse import sse_response
 from threadkeep.turn_handle import TurnHandle, TurnOutcome
 
 Accept = Annotated[str, Header(description="`text/event-stream` streams the turn, `application/json` waits for it.")]
@@ -124,7 +124,7 @@ async def _answer(request: Request, conversation: ConversationHandle, turn: Turn
     accept, prefer = request.headers.get("accept", ""), request.headers.get("prefer", "")
     headers = replay_headers(turn.replayed)
     if wants_stream(accept):
-        return stream(turn.events(), conversation.id, headers=headers)
+        return sse_response(turn.events(), conversation.id, headers=headers)
     is_hasty, is_spooled = wants_no_wait(prefer), conversation.reading.is_spooled
     if is_hasty:
         headers["Preference-Applied"] = "respond-async"

@@ -58,3 +58,12 @@ async def test_a_branch_that_is_not_there_is_told_before_a_file_begins() -> None
         await client.post(f"{path}/messages", json={"content": "hi"})
         missing = await client.get(f"{path}/export", params={"format": "html", "head": 99})
         assert (missing.status_code, missing.json()["code"]) == (404, "entry_not_found")
+
+
+async def test_a_list_shows_metadata_and_instructions_where_it_is_asked_for_the_whole() -> None:
+    async with served() as client:
+        made = await client.post("/v1/conversations", json={"system": "Be brief.", "metadata": {"project": "apollo"}})
+        (bare,) = (await client.get("/v1/conversations")).json()["data"]
+        assert "metadata" not in bare
+        (whole,) = (await client.get("/v1/conversations", params={"whole": True})).json()["data"]
+        assert whole == made.json()
