@@ -15,6 +15,7 @@ from threadkeep.conversation.entry import Approval, Entry, Feedback, Update
 from threadkeep.conversation.events import Event
 from threadkeep.conversation.facts import Status
 from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.parts import Part, split_text
 from threadkeep.conversation.scope import Scope
@@ -33,7 +34,7 @@ from threadkeep.transfer.exporter import log_of
 from threadkeep.transfer.moving import branch_text
 from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.attached import Attachable, attached
-from threadkeep.turn.follow import MOVED, follow
+from threadkeep.turn.follow import MOVED, cursor_at, follow
 from threadkeep.turn.runner import TurnRunner
 from threadkeep.turn.steps.accept import Sending, accept, accept_again
 from threadkeep.turn.steps.approve import approve, waiting_calls
@@ -41,6 +42,8 @@ from threadkeep.turn_handle import TurnHandle
 
 logger = logging.getLogger(__name__)
 
+MOST_DIGITS = 17
+"""A position is below 2^53."""
 Key = str | IdempotencyKey
 """An idempotency key. A text is a key for this verb in this conversation."""
 
@@ -135,19 +138,23 @@ class ConversationHandle:
         expected_head: int | None = None,
         policy: BusyPolicy | str = BusyPolicy.QUEUE,
         key: Key | None = None,
+        id: str | None = None,
     ) -> TurnHandle:
         """Send a message, a text or a list of parts; when this returns it is stored for ever and its turn runs or is
         queued.
 
         `attach` are files that go before it: paths, names with bytes, or ids of stored files; `parent` continues
-        another entry than the head (a branch); with the same `key` the message is sent only once.
+        another entry than the head (a branch); with the same `key`, or the same `id` of your own, the message is sent
+        only once.
         """
         try:
             chosen = BusyPolicy(policy)
         except ValueError:
             raise InvalidValue(f"A policy is one of {', '.join(BusyPolicy)}.") from None
         files = [await attached(self._runner.deps, self.scope, file) for file in attach]
-        return await self.accept(content, *files, parent=parent, expected_head=expected_head, policy=chosen, key=key)
+        return await self.accept(
+            content, *files, parent=parent, expected_head=expected_head, policy=chosen, key=key, id=id
+        )
 
     async def accept(
         self,
@@ -157,15 +164,24 @@ class ConversationHandle:
         expected_head: int | None = None,
         policy: BusyPolicy = BusyPolicy.QUEUE,
         key: Key | None = None,
+        id: str | None = None,
     ) -> TurnHandle:
         """Do what `send` does, for a caller whose types are checked already, as those of an HTTP body are."""
         text, parts = (content, ()) if isinstance(content, str) else split_text(content)
         parts = (*files, *parts)
         if not text and not parts:
             raise InvalidValue("A message needs text or parts.")
-        if isinstance(key, str):
-            key = self._key("send", key, [text, *(part.model_dump(mode="json") for part in parts), parent])
-        sending = Sending(content=text, parts=parts, parent=parent, expected_head=expected_head, policy=policy, key=key)
+        sent = [text, *(part.model_dump(mode="json") for part in parts), parent]
+        sending = Sending(
+            content=text,
+            id=None if id is None else check_id(id),
+            parts=parts,
+            parent=parent,
+            expected_head=expected_head,
+            policy=policy,
+            # A message that is sent twice with one id is one message, whatever other key it comes with.
+            key=self._key("send", key, sent) if id is None else self._key("message", id, sent),
+        )
         return self._begun(await accept(self._runner, self.scope, self.id, sending))
 
     @checked
@@ -258,13 +274,17 @@ class ConversationHandle:
         page = Page(messages=messages, head=head, before=before, around=around)
         return await self._store.snapshot(self.scope, self.id, page)
 
-    async def cursor(self, text: str | None) -> Cursor | None:
-        """Return the cursor that a client sent, None if it sent none; `InvalidCursor` if there is no such place."""
+    async def cursor(self, text: str | int | None) -> Cursor | None:
+        """Return the cursor that a client sent, which may also be a position, None if it sent none; `InvalidCursor` if
+        there is no such place."""
         conversation = await self.read()
         if text is None:
             return None
-        cursor = Cursor.decode(text, self.id)
+        is_position = isinstance(text, int) or (text.isascii() and text.isdigit() and len(text) < MOST_DIGITS)
+        cursor = Cursor.at(int(text))[0] if is_position else Cursor.decode(text, self.id)
         check_position(cursor.seq, conversation.entries)
+        if is_position:
+            return await cursor_at(self._store, self.scope, self.id, int(text))
         if cursor.mark and mark_of((await self.reading.entry(cursor.seq)).created_at) != cursor.mark:
             raise InvalidCursor(MOVED)
         return cursor

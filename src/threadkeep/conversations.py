@@ -6,7 +6,7 @@ engine that answers, the store and the bus are private.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -22,7 +22,7 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.share import Share
 from threadkeep.conversation.value import checked
 from threadkeep.conversation_handle import ConversationHandle, log_use
-from threadkeep.errors import ConversationNotFound, InvalidId, InvalidValue, ModelError
+from threadkeep.errors import AlreadyExists, ConversationNotFound, InvalidId, InvalidValue, ModelError
 from threadkeep.llm.base import Model, ModelOptions
 from threadkeep.llm.choice import Choice
 from threadkeep.retention.rules import Retention
@@ -46,6 +46,8 @@ from threadkeep.turn.notify_bridge import NotifyBridge
 from threadkeep.turn.runner import TurnRunner
 
 MCP_PATIENCE = 10.0
+MOST_NAMED = 4096
+"""Of so many conversations it is remembered here that their users call them by ids that they chose."""
 
 
 class Conversations:
@@ -81,6 +83,7 @@ class Conversations:
         self._store.note_read = self.admin.retention.note_read
         self._jobs: list[asyncio.Task[None]] = []
         self._bridge: asyncio.Task[None] | None = None
+        self._named: dict[str, None] = {}
 
     # Conversations
 
@@ -91,10 +94,12 @@ class Conversations:
         """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id... An id
         that was chosen is a name which the user alone has for it, here and in `get`: see `Scope.id_named`."""
         new = NewConversation(**fields)
-        if new.id is not None and scope.user != LOCAL.user:
-            if not is_chosen(new.id):
+        if new.id is not None:
+            if scope.user != LOCAL.user and not is_chosen(new.id):
                 raise InvalidId("Ids of this form are made here; choose another one, or none.")
-            new = new.model_copy(update={"id": scope.own_id(new.id)})
+            new = new.model_copy(update={"id": scope.id_named(new.id), "name": new.id})
+        elif new.name is not None:
+            raise InvalidValue("A name is given as the id.")
         self.check_assistant(new.assistant)
         ModelOptions.of(new.metadata)
         created = await self._store.create(scope, new, key=key)
@@ -104,13 +109,43 @@ class Conversations:
 
     @checked
     async def get(self, conversation: str, *, scope: Scope = LOCAL) -> ConversationHandle:
-        """Return a handle on a conversation that exists."""
+        """Return a handle on a conversation that exists, by its id or the one that the user chose for it."""
         try:
-            found = await self._store.get(scope, conversation)
-        except ConversationNotFound:
             found = await self._store.get(scope, scope.id_named(conversation))
+        except ConversationNotFound:
+            found = await self._store.get(scope, conversation)
         log_use(found.id, "reused")
         return ConversationHandle(self._runner, scope, found.id, found)
+
+    @checked
+    async def get_or_create(self, conversation: str, *, scope: Scope = LOCAL, **fields: Any) -> ConversationHandle:
+        """Return the conversation with the id that the user chose, as it is (`replayed`), or create it with `fields`.
+        One whose id was made here is not created."""
+        if scope.user != LOCAL.user and not is_chosen(conversation):
+            return await self.get(conversation, scope=scope)
+        for _ in range(2):  # somebody may create it between the two
+            with suppress(ConversationNotFound):
+                found = await self.get(conversation, scope=scope)
+                return ConversationHandle(self._runner, scope, found.id, found.value, replayed=True)
+            with suppress(AlreadyExists):
+                return await self.create(scope=scope, id=conversation, **fields)
+        raise ConversationNotFound
+
+    async def named(self, scope: Scope, conversation: str) -> ConversationHandle:
+        """Return a handle by an id, or by the one that the user chose. It reads only the first time that a chosen one
+        is used here, since an import may have brought a conversation whose id looks like that."""
+        own = scope.id_named(conversation)
+        if own != conversation and own not in self._named:
+            try:
+                found = await self.get(conversation, scope=scope)
+            except ConversationNotFound:
+                return self.at(scope, own)
+            if found.id != own:
+                return found
+            self._named[own] = None
+            if len(self._named) > MOST_NAMED:
+                self._named.pop(next(iter(self._named)))
+        return self.at(scope, own)
 
     def at(self, scope: Scope, conversation: str) -> ConversationHandle:
         """Return a handle without reading: its verbs raise `ConversationNotFound` if there is no such conversation."""

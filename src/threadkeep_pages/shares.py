@@ -70,22 +70,24 @@ def share_routes(conversations: Conversations) -> APIRouter:
     @router.post(owned, status_code=201, dependencies=counted, summary="Make a link that anybody can read by")
     async def share(request: Request, who: Who, id: ConversationId, body: NewShare | None = None) -> CreatedShare:
         wanted = body or NewShare()
-        token, made = await conversations.at(who.scope, id).share(wanted.head, lasts=wanted.expires)
+        token, made = await (await conversations.named(who.scope, id)).share(wanted.head, lasts=wanted.expires)
         return CreatedShare.of(made, path=f"{root_path_of(request)}/s/{token}")
 
     @router.get(owned, dependencies=counted, summary="The links of a conversation, without their secrets")
     async def listing(who: Who, id: ConversationId) -> ShareList:
-        return ShareList(data=[ShownShare.of(share) for share in await conversations.at(who.scope, id).shares()])
+        return ShareList(
+            data=[ShownShare.of(share) for share in await (await conversations.named(who.scope, id)).shares()]
+        )
 
     @router.delete(owned, status_code=204, dependencies=counted, response_class=Response, summary="Take all links back")
     async def unshare_all(who: Who, id: ConversationId) -> None:
-        await conversations.at(who.scope, id).unshare()
+        await (await conversations.named(who.scope, id)).unshare()
 
     @router.delete(
         f"{owned}/{{share}}", status_code=204, dependencies=counted, response_class=Response, summary="Take a link back"
     )
     async def unshare(who: Who, id: ConversationId, share: Annotated[str, Path(max_length=128)]) -> None:
-        await conversations.at(who.scope, id).unshare(share)
+        await (await conversations.named(who.scope, id)).unshare(share)
 
     router.include_router(_public_route(conversations))
     return router

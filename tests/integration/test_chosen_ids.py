@@ -1,5 +1,6 @@
 """An id that one user chose tells another nothing, and keeps nobody from having the same: on every backend."""
 
+import asyncio
 import io
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from tests.backends import BACKENDS, opener
 from tests.roundtrips import exported
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
-from threadkeep.errors import AlreadyExists, ConversationNotFound, InvalidId
+from threadkeep.errors import AlreadyExists, ConversationNotFound, InvalidId, KeyReused
 from threadkeep.runtime import open_conversations, open_store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, new
@@ -45,6 +46,41 @@ async def test_the_id_of_another_and_an_id_of_nobody_are_refused_alike(
         for id in (theirs, "0190d5a2-7c3f-7000-8000-000000000000"):
             with pytest.raises(InvalidId, match="Ids of this form are made here"):
                 await conversations.create(scope=BOB, id=id)
+
+
+async def test_a_conversation_is_got_or_created_in_one_call_for_each_user(
+    backend: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    async with await _opened(backend, tmp_path, request) as conversations:
+        chosen = "7d4f0a0e-3f3b-4d44-9a7e-0f3f7f0c2f11"  # as a browser makes them
+        for scope in (ADA, BOB):
+            made = await asyncio.gather(
+                *(conversations.get_or_create(chosen, scope=scope, title=scope.user) for _ in range(4))
+            )
+            assert len({each.id for each in made}) == 1
+            assert sorted(each.replayed for each in made) == [False, True, True, True]
+            assert (await conversations.named(scope, chosen)).id == made[0].id
+            (listed,) = (await conversations.list(scope=scope)).items
+            assert (listed.name, listed.title) == (chosen, scope.user)
+        theirs = await conversations.get(chosen, scope=ADA)
+        with pytest.raises(ConversationNotFound):
+            await conversations.get_or_create(theirs.id, scope=BOB)
+        await theirs.delete()
+        assert not (await conversations.get_or_create(chosen, scope=ADA)).replayed
+
+
+async def test_a_message_keeps_the_id_that_was_chosen_and_is_sent_once(
+    backend: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    async with await _opened(backend, tmp_path, request) as conversations:
+        for scope in (ADA, BOB):
+            chat = await conversations.get_or_create("chat", scope=scope)
+            turns = [await chat.send("Hello", id="m1", key=key) for key in ("a", "b", None)]
+            assert len({turn.number for turn in turns}) == 1
+            await turns[0].answer()
+            assert next(message.id for message in await chat.messages()) == "m1"
+            with pytest.raises(KeyReused):
+                await chat.send("Goodbye", id="m1")
 
 
 async def _imported(conversations: Conversations, scope: Scope, lines: bytes) -> tuple[int, int, list[str]]:

@@ -33,16 +33,22 @@ async def echo(text: str) -> str:
 
 
 class Reader:
-    """A client that knows nothing but its cursor, and checks that it sees everything once."""
+    """A client that knows nothing but its cursor, or the number of its position, and checks that it sees everything
+    once, and that positions rise."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_position: bool = False) -> None:
         self.cursor = "0"
+        self.position = 0
+        self.by_position = by_position
         self.texts: dict[str, str] = {}
         self.told: list[tuple[str, Any]] = []
         self.last = ""
 
     def take(self, event: Event, conversation: str) -> None:
         """Take in one event."""
+        assert event.position is not None
+        assert event.position > self.position, "a position does not rise"
+        self.position = event.position
         self.cursor, self.last = event.cursor.encode(conversation), name_of(event)
         match name_of(event):
             case "message.started":
@@ -60,7 +66,8 @@ class Reader:
 
     async def read(self, chat: ConversationHandle, count: int) -> None:
         """Come back with the cursor, take in so many events, and leave again."""
-        async with aclosing(chat.follow(Cursor.decode(self.cursor, chat.id))) as events:
+        came_back_with = str(self.position) if self.by_position else self.cursor
+        async with aclosing(chat.follow(await chat.cursor(came_back_with))) as events:
             for _ in range(count):
                 self.take(await anext(events), chat.id)
                 if self.last == LAST:
@@ -132,6 +139,7 @@ async def test_every_cursor_of_a_conversation_leads_to_exactly_the_rest_of_it(pr
         assert [(name_of(e), data_of(e), e.cursor) for e in rest] == [
             (name_of(e), data_of(e), e.cursor) for e in whole[place + 1 :]
         ]
+        assert await chat.cursor(event.position) == event.cursor
 
 
 async def test_a_reader_without_a_cursor_begins_in_the_present(processes: Processes) -> None:
@@ -246,13 +254,13 @@ async def _scene(conversations: Conversations, model: Storyteller, chance: rando
     """Play a conversation before live readers that are cut all the time, then before late ones; return the cuts."""
     chat = model.chat = await new_conversation(conversations)
     model.conversations = conversations
-    live = [Reader() for _ in range(4)]
+    live = [Reader(by_position=number % 2 == 0) for number in range(4)]
     reading = [asyncio.create_task(reader.read_to_the_end(chat, chance)) for reader in live]
     for question in ("one", "two", "fail"):
         await chat.send(question)
     cuts = sum(await asyncio.gather(*reading))
     await settled(conversations, chat)
-    late = [Reader() for _ in range(24)]
+    late = [Reader(by_position=number % 2 == 0) for number in range(24)]
     for reader in late:
         cuts += await reader.read_to_the_end(chat, chance)
     stored = await _stored(conversations._store, chat)

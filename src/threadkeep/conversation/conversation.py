@@ -14,6 +14,7 @@ class NewConversation(Value):
     """What a caller may decide when a conversation is created."""
 
     id: Id | None = None
+    name: Id | None = None
     assistant: Id | None = None
     title: Title | None = None
     system: Text | None = None

@@ -5,6 +5,9 @@ and how many of its characters, including its reasoning (`draft_text`). The numb
 an outage may later belong to another entry, so such a cursor also has a mark of its entry. A checksum over the
 conversation's id detects a cursor that was altered, cut or taken from elsewhere. It guards against mistakes only: a
 place in one's own log is no secret.
+
+A cursor also has a position, which is a number. It is computed from the same places and not counted, so a reader to
+whom text was told as one piece and another who got it word by word agree on it.
 """
 
 import re
@@ -21,6 +24,13 @@ from threadkeep.conversation.value import Value
 from threadkeep.errors import InvalidCursor, InvalidId
 
 MAX_SEQ = 2**53
+OFFSETS = 2**23
+"""So many characters of a message have a position of their own, and so many entries."""
+_INDEXES = 64
+_WRITING = _INDEXES * OFFSETS
+_ENTRY = 2 * _WRITING
+"""The positions of an entry: the places in a message that was being written then, for each of its first events; and
+after them those of further events, while nothing was being written."""
 _PLACE = re.compile(
     r"(?P<seq>[0-9a-f]+)(-(?P<mark>[0-9a-f]+))?\.(?P<index>[0-9a-f]+)"
     r"(\.(?P<thought>t?)(?P<offset>[0-9a-f]+)\.(?P<message>.+))?"
@@ -37,6 +47,28 @@ class Cursor(Value):
     offset: int = Field(default=0, ge=0, le=MAX_SEQ)
     is_thought: bool = False
     mark: int = Field(default=0, ge=0, le=MAX_SEQ)
+
+    @property
+    def position(self) -> int | None:
+        """The cursor as a number, below 2^53, which rises from event to event; none for the few that have no room in
+        it, and during an outage, when entries may yet get other numbers."""
+        written = 0 if self.message is None else self.offset + 1
+        before = self.seq - 1 if self.index else self.seq
+        if self.mark or before >= OFFSETS or written >= OFFSETS:
+            return None
+        if self.index < _INDEXES:
+            return before * _ENTRY + self.index * OFFSETS + written
+        more = _WRITING + self.index - _INDEXES
+        return None if written or more >= _ENTRY else before * _ENTRY + more
+
+    @classmethod
+    def at(cls, position: int) -> tuple[Self, int | None]:
+        """Return the cursor of a position, without the message that was being written, and its offset in that."""
+        before, place = divmod(position, _ENTRY)
+        index, written = divmod(place, OFFSETS) if place < _WRITING else (place - _WRITING + _INDEXES, 0)
+        if not 0 <= before < OFFSETS:
+            raise InvalidCursor
+        return cls(seq=before + bool(index), index=index), written - 1 if written else None
 
     def encode(self, conversation: str) -> str:
         """Return the text that a client gets."""

@@ -37,8 +37,9 @@ class SomeFacts(Value):
 
 
 class ListedFacts(Value):
-    """What lists show of a conversation."""
+    """What lists show of a conversation; `name` is the id that whoever created it chose for it, and calls it by."""
 
+    name: str | None = None
     assistant: str | None = None
     title: str | None = None
     model: str | None = None

@@ -1,4 +1,7 @@
-"""Ids: UUIDv7 made here, or chosen by the caller if they are harmless in paths, URLs and log lines."""
+"""Ids: UUIDs of version 7 or 5 made here, or chosen by the caller if they are harmless in paths, URLs and log lines.
+
+The UUIDs that browsers make have version 4, so they are chosen ones.
+"""
 
 import re
 import threading
@@ -14,7 +17,7 @@ from threadkeep.errors import InvalidId
 IdSource = Callable[[], str]
 
 _SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,127}")
-_MADE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MADE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[57][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 def check_id(text: object) -> str:

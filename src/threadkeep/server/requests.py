@@ -101,14 +101,21 @@ class Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class CreateBody(Body):
-    """A new conversation; everything is optional."""
+class ChosenBody(Body):
+    """A new conversation whose id is in the path; everything is optional, and left aside if it is there already."""
 
     assistant: Id | None = Field(default=None, examples=["chat"])
     title: Title | None = None
     system: SentText | None = Field(default=None, description="Instructions for this conversation alone.")
     model: ModelName | None = None
     metadata: JsonObject | None = None
+
+
+class CreateBody(ChosenBody):
+    """A new conversation; everything is optional. With an `id` of your own it is called by that, which other users may
+    have for theirs."""
+
+    id: Id | None = Field(default=None, examples=["chat-1"])
 
 
 class PatchBody(Body, SomeFacts):
@@ -148,9 +155,10 @@ class OwnListParameters(ListParameters):
 
 class SendBody(Body):
     """A message: text, or a list of parts. `parent` left out continues the head, null begins anew, another entry makes
-    a branch."""
+    a branch. With an `id` of your own the message has that, and is the same one if it is sent again."""
 
     content: Content
+    id: Id | None = None
     parent: Seq | None = None
     expected_head: Seq | None = None
     policy: BusyPolicy | None = None

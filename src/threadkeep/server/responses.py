@@ -177,6 +177,7 @@ class WholeConversation(ShownConversation):
     ended: ShownTurn | None
     state: dict[str, Any]
     cursor: str
+    position: int | None
 
 
 class ConversationList(Shown):

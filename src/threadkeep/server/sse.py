@@ -40,14 +40,20 @@ def encode_event(event: Event | DialectEvent, conversation: str) -> bytes:
             place = event.cursor
             return _encode_words(message, text, conversation, place.seq, place.index, place.offset)
         case _:
-            return encode(*to_json(event.what), event.cursor.encode(conversation))
+            name, data = to_json(event.what)
+            return encode(name, data | _position(event.cursor), event.cursor.encode(conversation))
 
 
 @lru_cache(maxsize=256)
 def _encode_words(message: str, text: str, conversation: str, seq: int, index: int, offset: int) -> bytes:
     """Return a short text event as bytes, encoded once for all readers of the conversation."""
     place = Cursor.trusted(seq=seq, index=index, message=message, offset=offset, is_thought=False, mark=0)
-    return encode(TEXT_DELTA, {"message": message, "text": text}, place.encode(conversation))
+    return encode(TEXT_DELTA, {"message": message, "text": text} | _position(place), place.encode(conversation))
+
+
+def _position(cursor: Cursor) -> dict[str, int]:
+    position = cursor.position
+    return {} if position is None else {"position": position}
 
 
 def encode(name: str, data: object, id: str | None = None) -> bytes:

@@ -124,7 +124,7 @@ class Importer:
         added, scope = 0, self.scope_of(header)
         if self._keep_tenants and (at := await erased_at(self._store, scope)) and header.created_at <= at:
             raise ImportConflict("Whose it was has been erased here since.")
-        if (id := await self._id(scope, header.id)) != header.id:
+        if (id := await self._id(scope, header)) != header.id:
             header, entries = header.model_copy(update={"id": id}), _renamed(entries, id)
         new = NewConversation(**{name: getattr(header, name) for name in NewConversation.model_fields})
         if new.assistant is None and self._assistant is not None:
@@ -145,9 +145,9 @@ class Importer:
                 await self._end(*next(iter(self._open)))
         return added
 
-    async def _id(self, scope: Scope, id: str) -> str:
+    async def _id(self, scope: Scope, header: Header) -> str:
         """Return the id that a conversation gets here."""
-        return id
+        return header.id
 
     async def finish(self) -> None:
         """End the turns that were open. This comes last, because an export may hold a conversation twice: as it was
@@ -167,13 +167,13 @@ class OwnImporter(Importer):
     """Takes in what a person brings along, under ids that nobody else can have. So nobody learns which ids others have,
     or takes one from them; the person's own conversations, exported and brought back, are found again."""
 
-    async def _id(self, scope: Scope, id: str) -> str:
+    async def _id(self, scope: Scope, header: Header) -> str:
         if scope.user == LOCAL.user:
-            return id
+            return header.id
         try:
-            return (await self._store.get(scope, id)).id
+            return (await self._store.get(scope, header.id)).id
         except NotFound:
-            return scope.own_id(id)
+            return scope.own_id(header.name or header.id)
 
 
 def _ratings(metadata: Mapping[str, Any]) -> dict[int, Feedback]:

@@ -86,8 +86,35 @@ async def _present(store: Store, scope: Scope, conversation: str) -> Cursor:
     last, draft = found.conversation.entries, found.draft
     if draft is None:
         return Cursor(seq=last)
-    is_thought = draft.text.rfind(THOUGHT) > draft.text.rfind(SAID)
-    return Cursor(seq=last, message=draft.message, offset=len(draft.text), is_thought=is_thought)
+    return Cursor(seq=last, message=draft.message, offset=len(draft.text), is_thought=_thinks(draft.text))
+
+
+async def cursor_at(store: Store, scope: Scope, conversation: str, position: int) -> Cursor:
+    """Return the cursor of a position. A message that was being written there is found in the log behind it, or is
+    still being written."""
+    cursor, offset = Cursor.at(position)
+    if offset is None:
+        return cursor
+    seq = cursor.seq - 1 if cursor.index else cursor.seq
+    while True:
+        page = await store.log(scope, conversation, Cursor(seq=seq), limit=PAGE)
+        said = (entry.body for entry in page.entries if entry.turn is not None and isinstance(entry.body, Message))
+        answer = next((message for message in said if message.role is Role.ASSISTANT), None)
+        if answer is not None or len(page.entries) < PAGE:
+            break
+        seq = page.entries[-1].seq
+    if answer is not None:
+        message, stream = answer.id, stream_of(answer)
+    else:
+        message, stream = (page.draft.message, page.draft.text) if page.draft else ("", "")
+    if not message or offset > len(stream):
+        raise InvalidCursor
+    return cursor.model_copy(update={"message": message, "offset": offset, "is_thought": _thinks(stream[:offset])})
+
+
+def _thinks(stream: str) -> bool:
+    """Whether a stream ends with reasoning."""
+    return stream.rfind(THOUGHT) > stream.rfind(SAID)
 
 
 async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Cursor) -> AsyncIterator[Event]:

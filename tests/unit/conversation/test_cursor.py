@@ -25,6 +25,43 @@ def test_a_cursor_comes_back_as_it_was(cursor: Cursor, conversation: str) -> Non
     assert "\n" not in text
 
 
+@given(st.integers(0, 1000), st.integers(0, 200), st.none() | st.integers(0, 1000))
+def test_a_position_leads_back_to_its_place(seq: int, index: int, offset: int | None) -> None:
+    cursor = Cursor(seq=max(seq, 1) if index else seq, index=index)
+    written = cursor if offset is None else cursor.model_copy(update={"message": "m", "offset": offset})
+    position = written.position
+    assert (position is None) == (index >= 64 and offset is not None)
+    if position is not None:
+        assert 0 <= position < 2**53
+        assert Cursor.at(position) == (cursor, offset)
+
+
+@given(st.integers(0, 2**53 + 10))
+def test_a_number_is_a_position_or_refused(number: int) -> None:
+    try:
+        cursor, offset = Cursor.at(number)
+    except InvalidCursor:
+        assert number >= 2**53
+        return
+    again = cursor if offset is None else cursor.model_copy(update={"message": "m", "offset": offset})
+    assert again.position in (number, None)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 9)), min_size=2, max_size=2))
+def test_positions_rise_as_a_reader_goes_on(places: list[tuple[int, int, int]]) -> None:
+    # The last event of an entry has index 0, so this is the order of events.
+    steps = [(seq, index, offset) for seq, index, offset in places]
+    made = [Cursor(seq=s + bool(i), index=i, message="m", offset=o).position or 0 for s, i, o in steps]
+    assert (steps[0] < steps[1]) == (made[0] < made[1])
+
+
+def test_what_has_no_room_in_a_number_has_no_position() -> None:
+    assert Cursor(seq=2**23).position is None
+    assert Cursor(seq=1, message="m", offset=2**23).position is None
+    assert Cursor(seq=1, mark=5).position is None
+    assert Cursor(seq=1, index=100).position is not None
+
+
 def test_zero_is_the_beginning_of_every_log() -> None:
     assert Cursor.decode("0", "any") == Cursor()
 

@@ -42,10 +42,10 @@ async def test_json_that_is_not_called_so_is_told_how_to_call_it() -> None:
 
 async def test_an_address_names_every_method_that_it_takes() -> None:
     async with served() as client:
-        for method in ("PUT", "OPTIONS", "TRACE", "NONSENSE"):
+        for method in ("POST", "OPTIONS", "TRACE", "NONSENSE"):
             answer = await client.request(method, await conversation(client))
             _assert_says(answer, 405, "method_not_allowed", "Allow")
-            assert answer.headers["allow"] == "GET, PATCH, DELETE, HEAD"
+            assert answer.headers["allow"] == "GET, PUT, PATCH, DELETE, HEAD"
         assert (await client.delete("/v1/conversations")).headers["allow"] == "GET, POST, HEAD"
         assert (await client.get("/chat")).headers["allow"] == "POST"
 

@@ -13,6 +13,7 @@ from threadkeep.errors import InvalidValue
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.requests import (
+    ChosenBody,
     ConversationId,
     CreateBody,
     HeadBody,
@@ -73,21 +74,31 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
         head: Place = None,
         around: Place = None,
     ) -> WholeConversation:
-        handle = conversations.at(who.scope, id)
+        handle = await conversations.named(who.scope, id)
         whole = await read_whole(handle, messages=limit, before=before, head=head, around=around)
         response.headers["ETag"] = f'"{whole.version}"'
         return whole
 
     @router.get("/{id}/tree", tags=["reading"], summary="The branches")
     async def tree(who: Who, id: ConversationId) -> ShownTree:
-        return await shown_tree(conversations.at(who.scope, id))
+        return await shown_tree(await conversations.named(who.scope, id))
 
     return router
 
 
 def change_routes(conversations: Conversations) -> APIRouter:
-    """Change, choose a branch, delete and restore."""
+    """Make sure that one is there, change, choose a branch, delete and restore."""
     router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
+
+    @router.put("/{id}", responses={201: {"model": ShownConversation}}, summary="Get a conversation, or create it")
+    async def get_or_create(
+        who: Who, id: ConversationId, response: Response, body: ChosenBody | None = None
+    ) -> ShownConversation:
+        chosen = body or ChosenBody()
+        await conversations.check_model(chosen.model)
+        found = await conversations.get_or_create(id, scope=who.scope, **chosen.model_dump(exclude_none=True))
+        response.status_code = 200 if found.replayed else 201
+        return _with_version(found.value, response)
 
     @router.patch("/{id}", summary="Change a conversation as a whole")
     async def patch(
@@ -96,7 +107,9 @@ def change_routes(conversations: Conversations) -> APIRouter:
         conversations.check_assistant(body.assistant)
         await conversations.check_model(body.model)
         fields, version = body.model_dump(exclude_none=True), parse_version(if_match)
-        return _with_version(await conversations.at(who.scope, id).update(expected_version=version, **fields), response)
+        return _with_version(
+            await (await conversations.named(who.scope, id)).update(expected_version=version, **fields), response
+        )
 
     @router.put("/{id}/head", summary="Choose a branch")
     async def choose(
@@ -104,16 +117,16 @@ def change_routes(conversations: Conversations) -> APIRouter:
     ) -> ShownConversation:
         version = parse_version(if_match)
         return _with_version(
-            await conversations.at(who.scope, id).choose_head(body.head, expected_version=version), response
+            await (await conversations.named(who.scope, id)).choose_head(body.head, expected_version=version), response
         )
 
     @router.delete("/{id}", status_code=204, response_class=Response, summary="Delete a conversation")
     async def delete(who: Who, id: ConversationId) -> None:
-        await conversations.at(who.scope, id).delete()
+        await (await conversations.named(who.scope, id)).delete()
 
     @router.post("/{id}/restore", summary="Bring a conversation back that was deleted in the last half minute")
     async def restore(who: Who, id: ConversationId, response: Response) -> ShownConversation:
-        return _with_version(await conversations.at(who.scope, id).restore(), response)
+        return _with_version(await (await conversations.named(who.scope, id)).restore(), response)
 
     return router
 
@@ -149,4 +162,5 @@ async def read_whole(handle: ConversationHandle, messages: int, **page: int | No
         ended=None if ended is None else ShownTurn.after(*ended),
         state=found.state.values,
         cursor=Cursor(seq=conversation.entries).encode(conversation.id),
+        position=Cursor(seq=conversation.entries).position,
     )

@@ -56,9 +56,9 @@ def event_routes(conversations: Conversations) -> APIRouter:
     async def events(
         who: Who, id: ConversationId, after: str | None = None, last_event_id: LastEventId = None
     ) -> StreamingResponse:
-        conversation = conversations.at(who.scope, id)
+        conversation = await conversations.named(who.scope, id)
         cursor = await conversation.cursor(after if last_event_id is None else last_event_id)
-        return sse_response(conversation.follow(cursor, presence=True), id)
+        return sse_response(conversation.follow(cursor, presence=True), conversation.id)
 
     @router.get(
         "/events",

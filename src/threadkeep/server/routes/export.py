@@ -56,12 +56,14 @@ def export_routes(conversations: Conversations) -> APIRouter:
         summary="Export a conversation",
     )
     async def export(who: Who, id: ConversationId, chosen: Chosen = DocumentFormat.JSON, head: Head = None) -> Response:
-        handle = conversations.at(who.scope, id)
+        handle = await conversations.named(who.scope, id)
         found = await handle.snapshot(head=head)  # or it is not found, which no stream could say
         conversation = found.conversation
         writer = None if chosen is DocumentFormat.JSON else writer_of(chosen.value)
         headers = file_headers(conversation, chosen, getattr(writer, "policy", POLICY))
-        await conversations.admin.record(who.scope.tenant, EXPORTED, f"conversation:{id}", format=chosen.value)
+        await conversations.admin.record(
+            who.scope.tenant, EXPORTED, f"conversation:{conversation.id}", format=chosen.value
+        )
         if writer is None:
             text = export_text(conversation, handle.reading.entries(conversation), utc_now())
             return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)

@@ -56,13 +56,14 @@ def message_routes(conversations: Conversations) -> APIRouter:
         accept: Accept = "",
         prefer: Prefer = "",
     ) -> Response:
-        conversation = conversations.at(who.scope, id)
+        conversation = await conversations.named(who.scope, id)
         turn = await conversation.accept(
             body.content,
             parent=body.place,
             expected_head=body.expected_head,
             policy=body.policy or BusyPolicy.QUEUE,
-            key=key(f"POST /v1/conversations/{id}/messages", canonical_body(body)),
+            key=key(f"POST /v1/conversations/{conversation.id}/messages", canonical_body(body)),
+            id=body.id,
         )
         return await _answer(request, conversation, turn)
 
@@ -83,8 +84,8 @@ def message_routes(conversations: Conversations) -> APIRouter:
         prefer: Prefer = "",
     ) -> Response:
         chosen = body or RegenerateBody()
-        made = key(f"POST /v1/conversations/{id}/regenerate", canonical_body(chosen))
-        conversation = conversations.at(who.scope, id)
+        conversation = await conversations.named(who.scope, id)
+        made = key(f"POST /v1/conversations/{conversation.id}/regenerate", canonical_body(chosen))
         return await _answer(request, conversation, await conversation.regenerate(chosen.entry, key=made))
 
     return router
@@ -96,12 +97,12 @@ def reaction_routes(conversations: Conversations) -> APIRouter:
 
     @router.post("/cancel", summary="Stop the turn that runs or waits, or take a queued message back")
     async def cancel(who: Who, id: ConversationId, turn: Place = None) -> ShownTurn:
-        return ShownTurn(id=await conversations.at(who.scope, id).cancel(turn), state=TurnState.CANCELLED)
+        return ShownTurn(id=await (await conversations.named(who.scope, id)).cancel(turn), state=TurnState.CANCELLED)
 
     @router.post("/approve", summary="Allow or refuse a tool call that waits for a person")
     async def approve(who: Who, id: ConversationId, body: ApproveBody, key: Key) -> ShownTurn:
-        conversation = conversations.at(who.scope, id)
-        made = key(f"POST /v1/conversations/{id}/approve", canonical_body(body))
+        conversation = await conversations.named(who.scope, id)
+        made = key(f"POST /v1/conversations/{conversation.id}/approve", canonical_body(body))
         entry = await conversation.approve(body.tool_call_id, approved=body.approved, reason=body.reason, key=made)
         turns = await conversation.turns()
         if not turns:
@@ -112,8 +113,9 @@ def reaction_routes(conversations: Conversations) -> APIRouter:
     async def feedback(
         who: Who, id: ConversationId, entry: Annotated[int, Path(ge=1, le=MAX_SEQ)], body: FeedbackBody, key: Key
     ) -> ShownFeedback:
-        made = key(f"POST /v1/conversations/{id}/messages/{entry}/feedback", canonical_body(body))
-        given = await conversations.at(who.scope, id).give_feedback(entry, body.rating, body.comment, key=made)
+        conversation = await conversations.named(who.scope, id)
+        made = key(f"POST /v1/conversations/{conversation.id}/messages/{entry}/feedback", canonical_body(body))
+        given = await conversation.give_feedback(entry, body.rating, body.comment, key=made)
         return ShownFeedback.model_validate(given.body)
 
     return router

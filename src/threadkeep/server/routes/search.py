@@ -48,10 +48,11 @@ def search_routes(conversations: Conversations) -> APIRouter:
 
     @router.post("/search", summary="Find messages and titles, without their words in the address")
     async def find(who: Who, body: SearchBody) -> HitList:
+        within = None if body.conversation is None else (await conversations.named(who.scope, body.conversation)).id
         page = await conversations.search(
             body.q,
             scope=who.scope,
-            conversation=body.conversation,
+            conversation=within,
             order=body.order,
             limit=body.limit,
             after=await cursors.read(body.after),

@@ -19,9 +19,11 @@ from threadkeep.turn.runner import TurnRunner
 
 @dataclass(frozen=True, kw_only=True)
 class Sending:
-    """A message to be accepted: its text and parts. Without content the question `parent` is answered again."""
+    """A message to be accepted: its text, parts and, if its sender chose one, id. Without content the question `parent`
+    is answered again."""
 
     content: str | None
+    id: str | None = None
     parts: tuple[Part, ...] = ()
     parent: int | None = None
     expected_head: int | None = None
@@ -40,7 +42,7 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
     message = None
     if sending.content is not None:
         parts = await stored(deps, scope, sending.parts)
-        said = Message(id=deps.ids(), role=Role.USER, content=sending.content, parts=parts)
+        said = Message(id=sending.id or deps.ids(), role=Role.USER, content=sending.content, parts=parts)
         message = deps.counted(said)
     begin = Begin(
         message=message,

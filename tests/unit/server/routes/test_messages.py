@@ -49,6 +49,21 @@ async def test_the_same_key_with_the_same_parts_is_one_message_and_with_others_i
         assert len((await client.get(path)).json()["messages"]) == 2
 
 
+async def test_a_message_that_is_sent_twice_with_one_id_is_one_message() -> None:
+    async with served() as client:
+        path, said = await conversation(client), {"content": "Hello.", "id": "mine-1"}
+        first = await client.post(f"{path}/messages", json=said, headers={"Idempotency-Key": "a"})
+        again = await client.post(f"{path}/messages", json=said, headers={"Idempotency-Key": "b"})
+        assert again.json() == first.json()
+        assert again.headers["idempotency-replayed"] == "true"
+        other = await client.post(f"{path}/messages", json={"content": "Goodbye.", "id": "mine-1"})
+        assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
+        question, _ = (await client.get(path)).json()["messages"]
+        assert question["id"] == "mine-1"
+        bad = await client.post(f"{path}/messages", json={"content": "Hello.", "id": "../1"})
+        assert (bad.status_code, bad.json()["code"]) == (400, "invalid_id")
+
+
 @pytest.mark.parametrize(
     ("content", "code"),
     [
