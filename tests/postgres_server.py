@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
+from tests.pgbouncer import direct, pooled, programs, through
 from threadkeep.runtime import migrate
 
 T = TypeVar("T")
@@ -53,6 +54,7 @@ class PostgresServer:
         self._template: str | None = None
         self._names = (f"threadkeep_test_{os.getpid()}_{number}" for number in count())
         self._made: list[str] = []
+        self._pooler: int | None = None
         self.execute(_ROLES)
 
     @classmethod
@@ -65,7 +67,8 @@ class PostgresServer:
         if elsewhere := os.environ.get("THREADKEEP_TEST_POSTGRES"):
             server = cls(elsewhere)
             try:
-                yield server
+                with server.pooled():
+                    yield server
             finally:
                 server.drop_databases()
             return
@@ -76,9 +79,19 @@ class PostgresServer:
                 if not durable:
                     server.execute("ALTER SYSTEM SET fsync = off")
                     server.execute("SELECT pg_reload_conf()")
-                yield server
+                with server.pooled():
+                    yield server
             finally:
                 embedded.cleanup()
+
+    @contextmanager
+    def pooled(self) -> Iterator[None]:
+        """Let databases be reached through PgBouncer from now on, if the environment asks for it."""
+        if not os.environ.get("THREADKEEP_TEST_PGBOUNCER"):
+            yield
+            return
+        with pooled(_at(self.admin, "postgres", SERVER), programs()[-1]) as self._pooler:
+            yield
 
     def fresh_database(self, *, migrated: bool = True) -> Urls:
         """Make a database that nobody used yet: with the current schema unless told otherwise."""
@@ -132,7 +145,10 @@ class PostgresServer:
         name = next(self._names)
         self.execute(f"CREATE DATABASE {name} TEMPLATE {template} OWNER {OWNER} STRATEGY wal_log")
         self._made.append(name)
-        return Urls(_at(self.admin, name, OWNER), _at(self.admin, name, SERVER))
+        url = _at(self.admin, name, SERVER)
+        if self._pooler is not None:
+            url = f"{through(url, self._pooler)}?{direct(url)}"
+        return Urls(_at(self.admin, name, OWNER), url)
 
 
 @pytest.fixture(scope="session")

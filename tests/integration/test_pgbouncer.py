@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from tests.backends import InDatabase
-from tests.pgbouncer import pooled, through
+from tests.pgbouncer import direct, pooled, programs, through
 from tests.postgres_server import PostgresServer, Urls
 from tests.unit.turn.processes import until
 from threadkeep.errors import StoreUnavailable
@@ -25,10 +25,16 @@ from threadkeep.testing.stores import OpenAnother
 __all__ = ["TestDrafts", "TestIdempotency", "TestKeyRing", "TestLeases", "TestTurns"]
 
 
+@pytest.fixture(scope="module", params=programs())
+def program(request: pytest.FixtureRequest) -> str:
+    """Each PgBouncer that there is, in turn."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def pooler(postgres_server: PostgresServer) -> Iterator[int]:
+def pooler(postgres_server: PostgresServer, program: str) -> Iterator[int]:
     """The port of a PgBouncer."""
-    with pooled(postgres_server.fresh_database().server) as port:
+    with pooled(postgres_server.fresh_database().server, program) as port:
         yield port
 
 
@@ -39,9 +45,9 @@ def behind(pooler: int, postgres_database: Urls) -> str:
 
 
 @pytest.fixture
-def open_another(behind: str, clock: FakeClock, request: pytest.FixtureRequest) -> OpenAnother:
+def open_another(behind: str, program: str, clock: FakeClock, request: pytest.FixtureRequest) -> OpenAnother:
     opened = InDatabase(request)
-    opened.url = f"{behind}?prepared_statements=off"
+    opened.url = f"{behind}?prepared_statements={'on' if program == 'new' else 'off'}"
 
     async def open_one() -> Store:
         return await opened(clock)
@@ -49,8 +55,8 @@ def open_another(behind: str, clock: FakeClock, request: pytest.FixtureRequest) 
     return open_one
 
 
-async def test_without_any_option_it_is_found_out_that_prepared_statements_do_not_hold(
-    behind: str, caplog: pytest.LogCaptureFixture
+async def test_without_any_option_it_is_found_out_whether_prepared_statements_hold(
+    behind: str, program: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     stores = [await open_store(behind) for _ in range(2)]
     names = [await new(store, ADA, "hello") for store in stores]
@@ -59,7 +65,7 @@ async def test_without_any_option_it_is_found_out_that_prepared_statements_do_no
         for name in names:
             assert texts_of(await store.newest(ADA, name, limit=50)) == ["hello"] + ["again"] * 40
         await store.close()
-    assert "prepared_statements=off" in caplog.text
+    assert ("prepared_statements=off" in caplog.text) == (program == "old")
 
 
 async def test_no_connection_is_left_with_a_setting_after_notifications_were_sent(behind: str) -> None:
@@ -102,8 +108,8 @@ async def test_a_database_that_acknowledges_before_it_stores_is_refused_where_we
 async def test_notifications_and_migrations_go_past_the_pooler_where_the_url_says_how(
     behind: str, pooler: int, postgres_database: Urls
 ) -> None:
-    folder = postgres_database.server.partition("?host=")[2]
-    url = f"{behind}?prepared_statements=off&direct={folder.replace('/', '%2F')}"
+    past = direct(postgres_database.server)
+    url = f"{behind}?{past}"
     store = await open_store(url)
     hearing, sending = store.operations.notify_channel(), store.operations.notify_channel()
     assert hearing is not None
@@ -116,4 +122,4 @@ async def test_notifications_and_migrations_go_past_the_pooler_where_the_url_say
     await hearing.close()
     await sending.close()
     await store.close()
-    assert await migrate(f"{through(postgres_database.owner, pooler)}?direct={folder.replace('/', '%2F')}") == []
+    assert await migrate(f"{through(postgres_database.owner, pooler)}?{past}") == []
