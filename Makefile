@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test flaky check bench torture lock sbom programs
+.PHONY: help setup run test flaky check bench torture failover lock sbom programs
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,10 @@ torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 MES
 	@$(BIN)/python -m tests.acceptance.outages --kills $(COUNT) --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.outage_people --count 200 --seed $(SEED)
 	@place=$$(mktemp -d) && $(BIN)/python -m tests.acceptance.skill_player $$place; status=$$?; rm -rf $$place; exit $$status
+
+failover: .venv/.test-stamp programs ## kill and freeze a PostgreSQL beside its standby, RUNS times each (RUNS=5 SEED=1); all through PgBouncer
+	@$(BIN)/python -m tests.acceptance.failover --runs $(RUNS) --seed $(SEED)
+	@THREADKEEP_TEST_PGBOUNCER=1 $(BIN)/pytest -q -n 2 tests/integration/test_conformance.py tests/acceptance/test_instances.py -k "postgresql or instances"
 
 lock: ## pin requirements/*.txt anew (needs uv)
 	requirements/lock $(ARGS)

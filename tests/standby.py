@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -46,11 +46,28 @@ class Database:
             assert self._process.poll() is None
 
     def kill(self) -> None:
-        """End it as a power cut would."""
+        """End it as a power cut would: every process of it at the same moment."""
         if self._process is not None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            self.freeze()
+            self._signal(signal.SIGKILL)
             self._process.wait()
             self._process = None
+
+    def freeze(self) -> None:
+        """Let every process of it stand still: it takes connections, and answers nobody."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on, as if nothing had happened."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        first = self._process.pid
+        children = map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())
+        for pid in (first, *children):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def promote(self) -> None:
         """Make it one that can be written."""

@@ -14,6 +14,7 @@ import asyncpg
 
 from threadkeep.errors import InvalidStoreUrl
 from threadkeep_postgres.faults import FAULTS, refuses_settings, translate
+from threadkeep_postgres.hosts import Hosts
 
 logger = logging.getLogger("threadkeep.store.postgres.address")
 
@@ -51,8 +52,9 @@ class Address:
         if "," in options.get("host", ""):
             raise InvalidStoreUrl("Several hosts stand before the database: postgresql://user@one:5432,two:5432/name.")
         self._user, self._at, hosts = parts.netloc.rpartition("@")
-        self._hosts = hosts.split(",")
-        if len(self._hosts) > 1:
+        self._names = hosts.split(",")
+        self._hosts = Hosts(self._names, self._connect_to) if len(self._names) > 1 else None
+        if self._hosts is not None:
             options.setdefault("target_session_attrs", "read-write")
         self._rest = f"{parts.path}?{urlencode(options)}" if options else parts.path
         self._settings = _SETTINGS
@@ -61,7 +63,7 @@ class Address:
 
     def urls(self) -> list[str]:
         """Return the URL of each host, without what is ours."""
-        return [self._url(host) for host in self._hosts]
+        return [self._url(host) for host in self._names]
 
     def direct(self) -> "Address":
         """Return the address past a pooler: the one that the URL calls `direct`, if it does."""
@@ -73,16 +75,15 @@ class Address:
             logger.warning("prepared statements do not hold behind this pooler: set prepared_statements=off in the URL")
         self.is_prepared = False
 
+    def doubt(self) -> None:
+        """Find out anew which of several hosts is the primary: a connection was lost."""
+        if self._hosts is not None:
+            self._hosts.doubt()
+
     async def connect(self) -> "asyncpg.Connection[asyncpg.Record]":
-        """Open one connection, to the host that was reached last or else to the first that can be reached."""
+        """Open one connection, of several hosts to the primary."""
         try:
-            *others, last = self._hosts
-            for host in others:
-                try:
-                    return await self._connect_to(host)
-                except FAULTS as error:
-                    logger.warning("%s cannot be used, the next host is tried: %s", host, translate(error))
-            return await self._connect_to(last)
+            return await (self._connect_to(self._names[0]) if self._hosts is None else self._hosts.connect())
         except (asyncpg.ClientConfigurationError, ValueError) as error:
             raise InvalidStoreUrl(f"The URL of the database is not valid: {error}.") from None
         except FAULTS as error:
@@ -97,7 +98,6 @@ class Address:
             self._settings = _NAME
             connection = await self._open(host)
         _watch_over(connection)
-        self._hosts.sort(key=host.__ne__)
         return connection
 
     async def _open(self, host: str) -> "asyncpg.Connection[asyncpg.Record]":

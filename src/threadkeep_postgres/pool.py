@@ -225,6 +225,7 @@ class Pool:
 
     def _lose(self, link: _Link) -> None:
         """Drop a connection that was cut, and with it all idle ones: what ended one has likely ended them."""
+        self.address.doubt()
         link.connection.terminate()
         for idle in self._idle:
             idle.connection.terminate()

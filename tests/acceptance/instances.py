@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -86,13 +87,17 @@ class Talk:
 class Instances:
     """Some servers, those who talk to them, and whoever kills and freezes them."""
 
+    variables: ClassVar = VARIABLES
+
     def __init__(self, store: str, folder: Path, *, count: int, seed: int, workers: int = 1) -> None:
         self._store = store
         self._chance = random.Random(seed)
         # A database allows 100 connections by default, those of killed servers among them for a while.
         url = f"{store}{'&' if '?' in store else '?'}pool_size=10" if store.startswith("postgres") else store
         more = ("--store", url, "--workers", str(workers))
-        self.servers = [Server(folder / str(number), *more, pace=PACE, variables=VARIABLES) for number in range(count)]
+        self.servers = [
+            Server(folder / str(number), *more, pace=PACE, variables=self.variables) for number in range(count)
+        ]
         self.is_in_parts = workers > 1
         self.kills = self.freezes = 0
         self._calm = asyncio.Lock()

@@ -7,6 +7,7 @@ of the entries that it made.
 import asyncio
 import json
 import os
+import sys
 from datetime import timedelta
 
 from tests.acceptance.script import ANSWER, CHUNKS, Step, step
@@ -78,3 +79,7 @@ async def write_for_ever(url: str, conversations: list[str], out: int) -> None:
         await store.create(LOCAL, NewConversation(id=name), key=step(name, -1).key)
     os.write(out, b'{"ready": true}\n')
     await asyncio.gather(*(Writer(store, name, out).play() for name in conversations))
+
+
+if __name__ == "__main__":
+    asyncio.run(write_for_ever(sys.argv[1], sys.argv[2:], sys.stdout.fileno()))
