@@ -8,7 +8,7 @@ import asyncpg
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ
-from threadkeep.conversation.entry import Body, Entry
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.facts import ConversationFacts
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
@@ -25,13 +25,12 @@ from threadkeep.errors import (
     StoreError,
 )
 from threadkeep.store.codec import (
-    STATE,
     Packer,
     Row,
-    decode,
+    decode_all,
+    decode_entries,
     decode_facts,
     decode_id,
-    decode_text,
     encode_facts,
     encode_id,
 )
@@ -105,26 +104,12 @@ class Translator:
     def entries(self, conversation: str, lines: Iterable[asyncpg.Record]) -> tuple[Entry, ...]:
         """Return the entries of a conversation from rows that end with the columns of a line. This is most of what
         Python does in a restore."""
-        entries = []
-        unpack, adopt = self._packer.unpack, Entry.adopt
-        for *_, seq, parent, kind, turn, created_at, id, tokens, content, parts in lines:
-            if parts is None and kind < STATE:
-                body: Body = decode_text(kind, id, tokens, unpack(content))
-            else:
-                body = decode(Row(kind, id, tokens, unpack(content), load_text(parts)))
-            entries.append(
-                adopt(
-                    {
-                        "conversation": conversation,
-                        "seq": seq,
-                        "parent": parent or None,
-                        "turn": turn,
-                        "created_at": created_at,
-                        "body": body,
-                    }
-                )
-            )
-        return tuple(entries)
+        columns = list(zip(*lines, strict=True))
+        if not columns:
+            return ()
+        *_, seqs, parents, kinds, turns, moments, ids, tokens, contents, parts = columns
+        bodies = decode_all(kinds, ids, tokens, map(self._packer.unpack, contents), map(load_text, parts))
+        return tuple(decode_entries(conversation, seqs, parents, turns, moments, bodies))
 
 
 class Database:

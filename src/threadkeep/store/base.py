@@ -360,6 +360,8 @@ class Store(Telling, ABC):
 def characters(entry: Entry) -> int:
     """Return about how much text an entry holds; what most entries are is seen at a glance."""
     body = entry.body
-    if isinstance(body, Message) and not (body.parts or body.blocks or body.tool_calls or body.tool_trace):
-        return len(body.content)
+    if isinstance(body, Message):
+        fields = body.__dict__
+        if not (fields["parts"] or fields["blocks"] or fields["tool_calls"] or fields["tool_trace"]):
+            return len(fields["content"])
     return len(body.model_dump_json())

@@ -6,16 +6,18 @@ message too; the first byte of packed content names the dictionary, and a dictio
 """
 
 import json
-from collections.abc import Mapping
+from binascii import hexlify
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from operator import itemgetter
+from struct import Struct
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor, ZstdError
 
-from threadkeep.conversation.entry import Body, Summary
+from threadkeep.conversation.entry import Body, Entry, Summary
 from threadkeep.conversation.facts import LARGE, ConversationFacts, ListedFacts
 from threadkeep.conversation.message import Message, MessageStatus, Role, Usage
 from threadkeep.conversation.parts import stored_part
@@ -54,7 +56,10 @@ class Packer:
         newest = _dictionary(_NEWEST)
         newest.precompute_compress(level=_LEVEL)
         self._pack = ZstdCompressor(dict_data=newest, level=_LEVEL, write_dict_id=False, write_checksum=False)
-        self._unpack = {_NEWEST: ZstdDecompressor(dict_data=newest).decompress}
+        self._unpack: dict[int, Callable[[bytes], bytes]] = {
+            _RAW: bytes,
+            _NEWEST: ZstdDecompressor(dict_data=newest).decompress,
+        }
 
     def pack(self, text: str | None) -> bytes | None:
         """Return the text as packed bytes; nothing for an empty text."""
@@ -67,10 +72,10 @@ class Packer:
     def unpack(self, packed: bytes | None) -> str:
         if packed is None:
             return ""
-        number = packed[0] if packed else _RAW
         try:
-            return (packed[1:] if number == _RAW else self._unpack[number](packed[1:])).decode()
-        except KeyError:
+            return self._unpack[packed[0]](packed[1:]).decode()
+        except LookupError:
+            number = packed[0] if packed else None
             raise StoreCorrupt(f"Content was packed with dictionary {number}, which this release lacks.") from None
         except (ZstdError, UnicodeDecodeError) as error:
             raise StoreCorrupt(f"Packed content is damaged: {error}.") from error
@@ -222,13 +227,54 @@ _PLAIN: list[dict[str, Any]] = [
 """The fields of a message of plain text, by kind."""
 
 
-def decode_text(kind: int, id: bytes, tokens: int | None, content: str) -> Message:
-    """Return a message of plain text, as most are: the same as `decode` without parts, and faster."""
-    fields = _PLAIN[kind].copy()
-    fields["id"] = decode_id(id)
-    fields["content"] = content
-    fields["tokens"] = tokens
-    return Message.adopt(fields)
+def decode_all(
+    kinds: Iterable[int],
+    ids: Iterable[bytes | None],
+    tokens: Iterable[int | None],
+    contents: Iterable[str],
+    parts: Iterable[str | None],
+) -> list[Body]:
+    """Return the bodies behind rows, given column by column: the same as `decode`, which is too slow for a long branch.
+    Those of plain text, as most are, are made in one go."""
+    bodies: list[Body | None] = []
+    texts: list[dict[str, Any]] = []
+    plain = _PLAIN
+    for kind, id, count, content, more in zip(kinds, ids, tokens, contents, parts, strict=True):
+        if more is None and kind < STATE and id is not None:
+            fields = plain[kind].copy()
+            fields["id"] = decode_id(id)
+            fields["content"] = content
+            fields["tokens"] = count
+            texts.append(fields)
+            bodies.append(None)
+        else:
+            bodies.append(decode(Row(kind, id, count, content, more)))
+    made = iter(Message.adopt_all(texts))
+    return [next(made) if body is None else body for body in bodies]
+
+
+def decode_entries(
+    conversation: str,
+    seqs: Iterable[int],
+    parents: Iterable[int],
+    turns: Iterable[int | None],
+    moments: Iterable[datetime],
+    bodies: Iterable[Body],
+) -> list[Entry]:
+    """Return the entries of a conversation from their columns and their bodies."""
+    return Entry.adopt_all(
+        [
+            {
+                "conversation": conversation,
+                "seq": seq,
+                "parent": parent or None,
+                "turn": turn,
+                "created_at": at,
+                "body": body,
+            }
+            for seq, parent, turn, at, body in zip(seqs, parents, turns, moments, bodies, strict=True)
+        ]
+    )
 
 
 def _known_parts(parts: dict[str, Any]) -> dict[str, Any] | None:
@@ -257,6 +303,9 @@ def _known_parts(parts: dict[str, Any]) -> dict[str, Any] | None:
     return found
 
 
+_GROUPS = Struct("8s4s4s4s12s").unpack
+
+
 def encode_id(text: str) -> bytes:
     """Return an id in 16 bytes if it is a UUID as we write them, else its text after one or two zero bytes."""
     if len(text) == 36 and text[8:24:5] == "----":
@@ -274,8 +323,7 @@ def encode_id(text: str) -> bytes:
 def decode_id(raw: bytes) -> str:
     if len(raw) != 16:
         return raw.lstrip(b"\x00").decode()
-    digits = raw.hex("-", 2)
-    return f"{digits[:4]}{digits[5:29]}{digits[30:34]}{digits[35:]}"
+    return b"-".join(_GROUPS(hexlify(raw))).decode()
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

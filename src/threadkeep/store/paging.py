@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
 from datetime import datetime
-from itertools import accumulate, islice
+from itertools import islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -241,23 +241,20 @@ async def walk(store: Store, scope: Scope, conversation: str, *, head: int | Non
         head = (await store.get(scope, conversation)).head
     seq, limit = ROOT, WALKED
     while head is not None and seq != head:
-        page = held(await store.after(scope, conversation, seq, limit=limit, head=head))
+        page, limit = held(await store.after(scope, conversation, seq, limit=limit, head=head), limit)
         for entry in page:
             yield entry
         seq = page[-1].seq if page else head
-        limit = next_limit(limit, page)
 
 
-def held(page: Sequence[Entry]) -> Sequence[Entry]:
-    """Return a page without the entries behind `MOST_HELD` characters; the first one is always there."""
-    sizes = accumulate(map(characters, page))
-    return page[: max(1, sum(size <= MOST_HELD for size in sizes))]
-
-
-def next_limit(limit: int, page: Sequence[Entry]) -> int:
-    """Return how many entries to read after a page: more while they are small, few where they are large."""
-    fitting = len(page) * MOST_HELD // max(1, sum(map(characters, page)))
-    return max(1, min(5 * limit, fitting, MOST_WALKED))
+def held(page: Sequence[Entry], limit: int) -> tuple[Sequence[Entry], int]:
+    """Return a page without the entries behind `MOST_HELD` characters, of which the first one is always there, and how
+    many entries to read after it: more while they are small, few where they are large."""
+    sizes = list(map(characters, page))
+    while len(sizes) > 1 and sum(sizes) > MOST_HELD:
+        sizes.pop()
+    fitting = len(sizes) * MOST_HELD // max(1, sum(sizes))
+    return page[: len(sizes)], max(1, min(5 * limit, fitting, MOST_WALKED))
 
 
 async def backwards(

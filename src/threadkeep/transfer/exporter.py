@@ -16,7 +16,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import ConversationNotFound
 from threadkeep.store.base import WALKED, Store
-from threadkeep.store.paging import held, next_limit
+from threadkeep.store.paging import held
 from threadkeep.store.values import ConversationPage
 from threadkeep.transfer.portable import Header
 
@@ -96,9 +96,10 @@ async def pages_of(store: Store, conversation: Conversation) -> AsyncIterator[Se
     """Yield the log in pages as it was when the conversation was read; what came later is left out."""
     seq, limit = 0, WALKED
     while seq < conversation.entries:
-        page = held((await store.log(conversation.scope, conversation.id, Cursor(seq=seq), limit=limit)).entries)
+        found = await store.log(conversation.scope, conversation.id, Cursor(seq=seq), limit=limit)
+        page, limit = held(found.entries, limit)
         yield page if page[-1].seq <= conversation.entries else page[: conversation.entries - seq]
-        seq, limit = page[-1].seq, next_limit(limit, page)
+        seq = page[-1].seq
 
 
 async def log_of(store: Store, conversation: Conversation) -> AsyncIterator[Entry]:

@@ -19,7 +19,7 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import InvalidCursor
 from threadkeep.store.base import WALKED, Store
-from threadkeep.store.paging import held, next_limit
+from threadkeep.store.paging import held
 from threadkeep.store.values import Draft, LogPage
 from threadkeep.turn.local_bus import LOOK, UNLOGGED, LocalBus, Nudge, topic_of
 
@@ -124,10 +124,10 @@ async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Curso
         # A cursor inside an entry: the entry itself is read once more.
         back = 1 if cursor.index else 0
         page = await store.log(scope, conversation, cursor.model_copy(update={"seq": cursor.seq - back}), limit=limit)
-        entries = held(page.entries)
+        entries, fitting = held(page.entries, limit)
         is_last = len(entries) == len(page.entries) < limit
         page = page if is_last else LogPage(entries=tuple(entries))
-        limit = min(PAGE, next_limit(limit, entries))
+        limit = min(PAGE, fitting)
         is_spooled = store.operations.spool_state(scope, conversation).is_spooled
         marks = {entry.seq: mark_of(entry.created_at) for entry in page.entries} if is_spooled else {}
         for event in events_of(page, cursor):

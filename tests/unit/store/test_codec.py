@@ -17,7 +17,7 @@ from threadkeep.conversation.parts import Attachment, CitationPart, Data, Part, 
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store.codec import Packer, Row, decode, decode_id, decode_text, encode, encode_id, microseconds, moment
+from threadkeep.store.codec import Packer, Row, decode, decode_all, decode_id, encode, encode_id, microseconds, moment
 
 TRICKY = ["", "\x00", "\u2028\u2029\ufeff", "日本語", "🙂👩\u200d👧", "\\u0000", '"\\', "\r\n", "\U0010ffff", "e\u0301"]
 text = st.one_of(st.sampled_from(TRICKY), st.text(max_size=30))
@@ -147,10 +147,17 @@ def test_a_plain_message_is_its_content_and_nothing_else() -> None:
 def test_the_fast_way_reads_the_same_plain_message(role: Role, status: MessageStatus) -> None:
     message = Message(role=role, content="hello", tokens=2, status=status)
     row = encode(message)
-    found = decode_text(row.kind, row.id or b"", row.tokens, row.content)
+    (found,) = decode_all([row.kind], [row.id], [row.tokens], [row.content], [row.parts])
     assert found == decode(row) == message
     assert found.model_dump_json() == message.model_dump_json()
     assert found.model_copy(update={"content": "other"}).content == "other"
+
+
+@given(st.lists(bodies, max_size=8))
+def test_bodies_decoded_together_are_the_same_as_one_by_one(some: list[Body]) -> None:
+    rows = [encode(body) for body in some]
+    columns: Any = [[row[at] for row in rows] for at in range(len(Row._fields))]
+    assert decode_all(*columns) == [decode(row) for row in rows] == some
 
 
 @given(moments)

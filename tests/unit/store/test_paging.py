@@ -126,4 +126,4 @@ async def test_a_walk_holds_little_of_messages_that_are_large_and_leaves_nothing
     found = [entry async for entry in walk(store, ADA, name)]
     assert [entry.seq for entry in found] == list(range(1, 19))
     assert pages == [20, 1, 1, 1, 1, 1, 2, 2, 3, 15]
-    assert [len(held(found[at:])) for at in (0, 5, 7, 8)] == [1, 2, 2, 10]
+    assert [len(held(found[at:], 20)[0]) for at in (0, 5, 7, 8)] == [1, 2, 2, 10]

@@ -4,13 +4,14 @@ What is read is checked: a row that is not as it was stored, or that is missing,
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ, Cursor
-from threadkeep.conversation.entry import Body, Entry, Summary
+from threadkeep.conversation.entry import Entry, Summary
 from threadkeep.conversation.facts import Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
@@ -21,7 +22,7 @@ from threadkeep.store import codec
 from threadkeep.store.base import ROOT, WALKED
 from threadkeep.store.paging import check_position
 from threadkeep.store.record import DraftEnd, Tip
-from threadkeep.store.sqlite.schema import CONVERSATION, ENTRY, checksum
+from threadkeep.store.sqlite.schema import CONVERSATION, ENTRY, checksum, damaged
 from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.store.values import REMARKS, Draft, LogPage, Page, Snapshot, page_of
 
@@ -48,6 +49,14 @@ class ConversationKey(NamedTuple):
     facts: str = "{}"
 
 
+class _Moments(dict[int, datetime]):
+    """The moments behind numbers; many entries have the same one."""
+
+    def __missing__(self, number: int) -> datetime:
+        found = self[number] = codec.moment(number)
+        return found
+
+
 class SqliteLog:
     """The log of one conversation as of one snapshot."""
 
@@ -67,7 +76,7 @@ class SqliteLog:
             raise StoreCorrupt(f"The end of conversation {self.id} is damaged.")
         if last is None:
             return Tip()
-        self.check(last)
+        self.check([last])
         seq, kind, head, newest = last[0], last[2], last[7], last[8]
         return Tip(seq, seq, seq) if kind <= codec.STATE else Tip(seq, head, newest)
 
@@ -117,10 +126,10 @@ class SqliteLog:
     def between(self, first: int, last: int) -> tuple[Entry, ...]:
         return tuple(self._entries("AND seq BETWEEN ? AND ? ORDER BY seq", first, last))
 
-    def on_branch(self, first: int, last: int, limit: int, order: Literal["ASC", "DESC"]) -> list[Entry]:
-        return self._entries(
-            f"AND seq BETWEEN ? AND ? AND kind <= {codec.STATE} ORDER BY seq {order} LIMIT ?", first, last, limit
-        )
+    def _on_branch(self, first: int, last: int, limit: int, order: Literal["ASC", "DESC"]) -> list[Any]:
+        """Return the rows of entries that continue a branch."""
+        condition = f"AND seq BETWEEN ? AND ? AND kind <= {codec.STATE} ORDER BY seq {order} LIMIT ?"
+        return self.db.rows(f"{_ENTRY} {condition}", (*self._keys, first, last, limit))
 
     def of_kind(self, kind: type[StateChange | Summary], first: int, last: int) -> Iterator[Entry]:
         sql = f"{_ENTRY} AND kind = {_KINDS[kind]} AND {_INDEXED} AND seq BETWEEN ? AND ? ORDER BY seq DESC"
@@ -138,40 +147,22 @@ class SqliteLog:
     def _entries(self, condition: str, *bindings: int | str) -> list[Entry]:
         return self._decode(self.db.rows(f"{_ENTRY} {condition}", (*self._keys, *bindings)))
 
-    def _decode(self, rows: Iterable[Sequence[Any]]) -> list[Entry]:
+    def _decode(self, rows: Sequence[tuple[Any, ...]]) -> list[Entry]:
         """Return the entries behind rows; refuse one that is not as it was stored. This is most of a restore."""
-        entries: list[Entry] = []
-        add, adopt, unpack = entries.append, Entry.adopt, self._packer.unpack
-        conversation, stored_at, at = self.id, None, None
-        tenant, key = self._keys
-        for row in rows:
-            seq, parent, kind, turn, created_at, id, tokens, _, _, content, parts, crc = row
-            if checksum(tenant, key, *row[:-1]) != crc:
-                raise self._damaged(row)
-            if created_at != stored_at:
-                stored_at, at = created_at, codec.moment(created_at)
-            if parts is None and kind < codec.STATE:
-                body: Body = codec.decode_text(kind, id, tokens, unpack(content))
-            else:
-                body = codec.decode(codec.Row(kind, id, tokens, unpack(content), unpack(parts)))
-            fields = {
-                "conversation": conversation,
-                "seq": seq,
-                "parent": parent or None,
-                "turn": turn,
-                "created_at": at,
-                "body": body,
-            }
-            add(adopt(fields))
-        return entries
+        self.check(rows)
+        if not rows:
+            return []
+        unpack = self._packer.unpack
+        seqs, parents, kinds, turns, numbers, ids, tokens, _, _, contents, parts, _ = zip(*rows, strict=True)
+        texts = parts if not any(parts) else [part and unpack(part) for part in parts]
+        bodies = codec.decode_all(kinds, ids, tokens, map(unpack, contents), texts)
+        moments = map(_Moments().__getitem__, numbers)
+        return codec.decode_entries(self.id, seqs, parents, turns, moments, bodies)
 
-    def check(self, row: Sequence[Any]) -> None:
-        """Refuse an entry that is not as it was stored."""
-        if checksum(*self._keys, *row[:-1]) != row[-1]:
-            raise self._damaged(row)
-
-    def _damaged(self, row: Sequence[Any]) -> StoreCorrupt:
-        return StoreCorrupt(f"Entry {row[0]} of conversation {self.id} is damaged.")
+    def check(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Refuse entries of which one is not as it was stored."""
+        if found := damaged(self._keys, rows):
+            raise StoreCorrupt(f"Entry {found[0]} of conversation {self.id} is damaged.")
 
     # The tree
 
@@ -252,14 +243,13 @@ class SqliteLog:
 
     def newest(self, head: int, limit: int) -> tuple[Entry, ...]:
         """Return the newest entries of the branch that ends in `head`, oldest first."""
-        entries: list[Entry] = []
+        rows: list[Any] = []
         for run in self.path(head):
-            entries += self.on_branch(run.first, run.last, limit - len(entries), "DESC")
-            if len(entries) >= limit:
+            rows += self._on_branch(run.first, run.last, limit - len(rows), "DESC")
+            if len(rows) >= limit:
                 break
-        entries.reverse()
-        self._check_chain(ROOT if len(entries) < limit else entries[0].parent or ROOT, entries, head)
-        return tuple(entries)
+        rows.reverse()
+        return self._chain(ROOT if len(rows) < limit else rows[0][1], rows, head)
 
     def last(self, head: int | None, before: int | None) -> int:
         """Return the end of the branch that ends in `head`, or of what comes before an entry on its branch."""
@@ -267,19 +257,21 @@ class SqliteLog:
 
     def after(self, seq: int, head: int, limit: int) -> tuple[Entry, ...]:
         """Return what follows `seq` on the branch that ends in `head`, oldest first."""
-        entries: list[Entry] = []
+        rows: list[Any] = []
         for first, last in self._stretches(seq, head):
-            entries += self.on_branch(first, last, limit - len(entries), "ASC")
-            if len(entries) >= limit:
+            rows += self._on_branch(first, last, limit - len(rows), "ASC")
+            if len(rows) >= limit:
                 break
-        self._check_chain(seq, entries, head if len(entries) < limit else None)
-        return tuple(entries)
+        return self._chain(seq, rows, head if len(rows) < limit else None)
 
-    def _check_chain(self, parent: int, entries: Sequence[Entry], head: int | None) -> None:
-        """Refuse entries of a branch that do not continue `parent` and each other, up to the head if it is given."""
-        seqs = [parent, *(entry.seq for entry in entries)]
-        if seqs[:-1] != [entry.parent or ROOT for entry in entries] or head not in (None, seqs[-1]):
+    def _chain(self, parent: int, rows: Sequence[tuple[Any, ...]], head: int | None) -> tuple[Entry, ...]:
+        """Return the entries of a branch; refuse those that do not continue `parent` and each other, up to the head if
+        it is given."""
+        entries = tuple(self._decode(rows))
+        seqs = [parent, *(row[0] for row in rows)]
+        if seqs[:-1] != [row[1] for row in rows] or head not in (None, seqs[-1]):
             raise self.gap()
+        return entries
 
     def gap(self) -> StoreCorrupt:
         return StoreCorrupt(f"Entries of conversation {self.id} cannot be found: an index is damaged.")

@@ -7,6 +7,7 @@ that is missing does not fit either: damage can do that, too.
 """
 
 import marshal
+from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 from zlib import crc32
@@ -93,8 +94,13 @@ _SIGN = 1 << 31
 def checksum(*columns: Any) -> int:
     """Return the checksum of the columns of a row, as a number that SQLite keeps in four bytes. That of an entry is of
     the keys of tenant and conversation and the columns in `ENTRY`."""
-    crc = crc32(marshal.dumps(columns, _FORMAT))
-    return crc - ((crc & _SIGN) << 1)
+    return (crc32(marshal.dumps(columns, _FORMAT)) ^ _SIGN) - _SIGN
+
+
+def damaged(keys: tuple[int, int], rows: Iterable[tuple[Any, ...]]) -> Any:
+    """Return the first of some entries, each with its checksum behind it, that is not as it was stored."""
+    seal, write = crc32, marshal.dumps
+    return next((row for row in rows if (seal(write(keys + row[:-1], _FORMAT)) ^ _SIGN) - _SIGN != row[-1]), None)
 
 
 def register(database: SqliteDatabase) -> None:

@@ -137,7 +137,7 @@ def _candidates(reader: Reader, scope: Scope, tenant: int, rows: Sequence[tuple[
             log = reader.log_at(scope, ConversationKey(tenant, key, codec.decode_id(name)))
             known[key] = log, cache(partial(_subject, log)), cache(partial(_tree, log))
         log, subject, tree = known[key]
-        log.check(columns)
+        log.check([tuple(columns)])
         seq, _, kind, _, created_at, id, tokens, _, _, content, parts, _ = columns
         text = codec.found_text(codec.Row(kind, id, tokens, unpack(content), unpack(parts)))
         yield Candidate(seq, codec.role_of(kind), codec.moment(created_at), text, subject, tree)
