@@ -8,6 +8,7 @@ minutes: reading costs no write.
 
 import asyncio
 import time
+from asyncio import gather
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -37,6 +38,8 @@ BEGAN, RAN, READ = "retention.began", "retention.ran", "retention.read"
 MOST_READ = 20_000
 """How many conversations that were read are remembered between two records."""
 READ_TOGETHER = 1000
+TOGETHER = 8
+"""How much is done at once. An embedded store does it in one commit, during which turns wait."""
 READS_ARRIVE = timedelta(minutes=15)
 """How late the rules are obeyed: others put on record every ten minutes what was read there, and that keeps it."""
 
@@ -111,16 +114,28 @@ class RetentionRunner:
     # Looking
 
     async def preview(self, tenant: str, now: datetime | None = None) -> AsyncGenerator[Planned, None]:
-        """Yield what is due at a moment (none: now). A caller that obeys does so before it asks for the next one."""
-        now = now or self._clock()
+        """Yield what is due at a moment (none: now)."""
+        async with aclosing(self._groups(tenant, now or self._clock())) as groups:
+            async for group in groups:
+                for planned in group:
+                    yield planned
+
+    async def _groups(self, tenant: str, now: datetime) -> AsyncGenerator[list[Planned], None]:
+        """Yield what is due, a few at a time that concern different conversations. A caller that obeys does so before
+        it asks for the next ones."""
         rules, held = await self.rules(tenant), await held_in(self._store, tenant)
         gone: set[str] = set()
+        group: list[Planned] = []
         async with aclosing(self._due(tenant, rules, held, now)) as due:
             async for planned in due:
                 gone |= {planned.conversation} if planned.action is Action.DELETE else set()
-                yield planned
+                group.append(planned)
+                if len(group) == TOGETHER:
+                    yield group
+                    group = []
+        yield group
         async for planned in self._surplus(tenant, rules, held, gone, now):
-            yield planned
+            yield [planned]
 
     async def _due(self, tenant: str, rules: Retention, held: Held, now: datetime) -> AsyncGenerator[Planned, None]:
         """Yield what is due by time, the last active first. What is too young for all rules is not read."""
@@ -210,12 +225,13 @@ class RetentionRunner:
         ) is None:
             return None
         done: Counter[str] = Counter()
-        async with aclosing(self.preview(tenant, now)) as due:
-            async for planned in due:
+        async with aclosing(self._groups(tenant, now or self._clock())) as groups:
+            async for group in groups:
                 if self._clock() >= until and (until := await self._claim(tenant)) is None:
                     return done
                 began = time.monotonic()
-                done[planned.action] += await self._obey(planned)
+                for planned, is_done in zip(group, await gather(*map(self._obey, group)), strict=True):
+                    done[planned.action] += is_done
                 await asyncio.sleep(time.monotonic() - began)  # half of the time is left for turns
         await self._store.audit.append(tenant, act_now(self._clock, RAN, f"tenant:{tenant}", **done))
         return done

@@ -8,6 +8,7 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from threadkeep.conversation.scope import Scope
@@ -145,10 +146,11 @@ def list_conversations(reader: Reader, asked: ListQuery) -> Listing:
         f"{conditions} {order} LIMIT {asked.limit + len(late)}",
         (*places, *floor, *bindings),
     )
-    rows = [row for row in derived if row[0] not in late]
-    newer = [key for key, at in late.items() if floor <= (at, key) < asked.before]
-    for key in newer:
-        rows += reader.db.rows(f"{LISTED} WHERE c.key = ?1 {conditions}", (key, *bindings))
+    # The first of each kind are enough; there may be thousands that lag behind, of which few are on this page.
+    rows = list(islice((row for row in derived if row[0] not in late), asked.limit))
+    newer = sorted(((at, key) for key, at in late.items() if floor <= (at, key) < asked.before), reverse=True)
+    looked = (reader.db.row(f"{LISTED} WHERE c.key = ?1 {conditions}", (key, *bindings)) for _, key in newer)
+    rows += islice(filter(None, looked), asked.limit)
     found = sorted((_listed(reader, asked, row) for row in rows), key=activity, reverse=True)
     return Listing(found, reached)
 

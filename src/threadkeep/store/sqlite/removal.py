@@ -66,7 +66,7 @@ class Remover:
             log.key[:2],
         )
         add_act(self._db, scope.tenant, act)
-        self._log.forget()
+        self._log.forget_end(scope, conversation)
 
     def restore(self, scope: Scope, conversation: str, act: AuditRow, caps: Caps | None) -> Conversation:
         """Give the id back, within caps if there are any."""

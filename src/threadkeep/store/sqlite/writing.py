@@ -95,6 +95,10 @@ class LogWriter:
         self.reader.forget()
         self._ends.clear()
 
+    def forget_end(self, scope: Scope, conversation: str) -> None:
+        """Remember nothing of the end of one log."""
+        self._ends.pop((scope.tenant, scope.user, conversation), None)
+
     def begin(self) -> None:
         """Begin a transaction: forget what was remembered if somebody else has written since."""
         seen = self.db.value("PRAGMA data_version")

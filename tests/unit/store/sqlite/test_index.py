@@ -4,14 +4,18 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
+from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import new_id
 from threadkeep.store.base import MAX_BYTES
+from threadkeep.store.paging import Listed
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.store import SqliteStore
+from threadkeep.store.values import ListFilter
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, new, say, texts_of
 from threadkeep.text.words import words
@@ -93,4 +97,39 @@ async def test_the_index_holds_exactly_the_words_of_a_message_until_it_is_purged
     await store.operations.purge(timedelta(seconds=1))
     assert {term for (term,) in db.rows("SELECT term FROM held")} == of_second
     db.execute("INSERT INTO word (word) VALUES ('integrity-check')")
+    await store.close()
+
+
+async def test_a_page_of_a_list_is_read_without_the_many_that_lag_behind_it(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "IDLE_SECONDS", 3600.0)
+    store = await SqliteStore.open(tmp_path / "t.db", clock, new_id, MAX_BYTES)
+    names = [f"c{number}" for number in range(40)]
+    for name in names:
+        clock.advance(1)
+        await new(store, ADA, "otters", name=name)
+    await store.maintenance.catch_up()
+    for name in names[::2]:
+        clock.advance(1)
+        await say(store, name, "seals")
+    read: list[object] = []
+    listed = index._listed
+
+    def count(*row: Any) -> Listed:
+        read.append(row)
+        return listed(*row)
+
+    monkeypatch.setattr(index, "_listed", count)
+    found, after = list[str](), None
+    while True:
+        page = await store.list(ADA, limit=3, after=after)
+        found += [item.id for item in page.items]
+        assert len(read) <= 2 * 4
+        read.clear()
+        if (after := page.next) is None:
+            break
+    assert found == [*reversed(names[::2]), *reversed(names[1::2])]
+    active = await store.list(ADA, ListFilter(status=Status.COMPLETED), limit=3)
+    assert active.items == ()
     await store.close()
