@@ -20,7 +20,7 @@ from threadkeep.errors import (
     StaleVersion,
     ThreadkeepError,
 )
-from threadkeep.server.problems import problem_of
+from threadkeep.server.problems import PROBLEM, problem_of
 from threadkeep_assistants.demo.model import ScriptTimeout
 from threadkeep_integrations.graphs.graph_agent import PauseUnsupported
 from threadkeep_retrieval.errors import EmbeddingFailed, IndexUnusable, WrongEmbeddings
@@ -61,6 +61,14 @@ def leaves(kind: type[ThreadkeepError]) -> Iterator[type[ThreadkeepError]]:
         yield from leaves(each)
 
 
+def groups(kind: type[ThreadkeepError]) -> Iterator[type[ThreadkeepError]]:
+    """Yield our errors that are classes of others."""
+    for each in kind.__subclasses__():
+        if each.__subclasses__():
+            yield each
+            yield from groups(each)
+
+
 def test_every_problem_is_in_the_table_with_its_status_and_meaning() -> None:
     rows = re.findall(r"^\| (\d{3}) \| `(\w+)` \| (.*) \|$", TEXT.partition("Some come before")[0], re.MULTILINE)
     known = set()
@@ -78,6 +86,14 @@ def test_every_problem_that_only_the_server_knows_is_in_the_second_table() -> No
     source = "".join(path.read_text() for path in (ROOT / "src/threadkeep/server").rglob("*.py"))
     written = set(re.findall(r"problem\(\s*(\d{3}), \"(\w+)\"", source))
     assert rows == written | {("404", "not_found"), ("405", "method_not_allowed")}
+
+
+def test_every_code_of_the_tables_is_in_the_openapi_document_unless_a_ring_has_added_it() -> None:
+    rows = set(re.findall(r"^\| \d{3} \| `(\w+)` \|", TEXT, re.MULTILINE))
+    of_rings = {kind.code for kind in OF_RINGS}
+    listed = set(PROBLEM["properties"]["code"]["x-extensible-enum"])
+    assert rows - of_rings <= listed
+    assert listed - rows <= {ThreadkeepError.code, *(kind.code for kind in groups(ThreadkeepError))}
 
 
 def test_every_event_is_in_the_table() -> None:

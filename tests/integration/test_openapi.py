@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.contract import FILE, document_of
 from tests.documents import ROOT
 from tests.integration.serving import serving
 
@@ -40,6 +41,10 @@ def is_typed(schema: dict[str, Any]) -> bool:
         return is_typed(schema["items"])
     is_file = schema.get("format") == "binary"
     return "$ref" in schema or is_file or bool(schema.get("properties")) or schema.get("type") == "null"
+
+
+def test_the_document_is_as_the_release_says(document: dict[str, Any]) -> None:
+    assert document_of(document) == FILE.read_text(encoding="utf-8"), "run: python -m tests.contract"
 
 
 async def test_every_operation_has_a_summary_of_its_own_and_a_tag(document: dict[str, Any]) -> None:

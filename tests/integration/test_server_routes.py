@@ -358,6 +358,7 @@ async def _named(events: AsyncIterator[ServerSentEvent], name: str) -> dict[str,
     async for event in events:
         if event.event == name:
             found: dict[str, Any] = event.json()
+            assert found.pop("type") == name
             return found
     raise AssertionError("the stream ended")
 

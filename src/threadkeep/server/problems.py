@@ -56,26 +56,44 @@ _SAID = {
 """Our words in place of the framework's, which only repeat the title."""
 
 
+_ONLY_HERE = (
+    "body_too_large foreign_host foreign_origin head_too_large internal_error invalid_http invalid_request "
+    "method_not_allowed not_found out_of_memory range_not_satisfiable request_timeout too_many_connections "
+    "too_many_values unsupported_media_type"
+)
+"""The codes of problems that the server alone knows."""
+
+
+def _codes(kind: type[ThreadkeepError] = ThreadkeepError) -> set[str]:
+    """Return the codes of the tree of errors."""
+    return {kind.code}.union(*(_codes(each) for each in kind.__subclasses__() if each.__module__ == errors.__name__))
+
+
+PROBLEM: dict[str, Any] = {
+    "title": "Problem",
+    "type": "object",
+    "required": ["type", "title", "status", "code", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "code": {
+            "type": "string",
+            "description": "What is wrong, for programs. A later release, or a package beside this one, may have more.",
+            "x-extensible-enum": sorted(_codes().union(_ONLY_HERE.split())),
+        },
+        "detail": {"type": "string"},
+        "request_id": {"type": "string"},
+        "head": {"type": ["integer", "null"], "description": "The new head, with `stale_head`."},
+        "version": {"type": "integer", "description": "The new version, with `stale_version`."},
+    },
+}
 DESCRIBED: dict[int | str, dict[str, Any]] = {
     "default": {
         "description": "A problem: `code` is stable and for programs, `detail` is a sentence for people.",
         "content": {
             "application/problem+json": {
-                "schema": {
-                    "title": "Problem",
-                    "type": "object",
-                    "required": ["type", "title", "status", "code", "detail"],
-                    "properties": {
-                        "type": {"type": "string"},
-                        "title": {"type": "string"},
-                        "status": {"type": "integer"},
-                        "code": {"type": "string"},
-                        "detail": {"type": "string"},
-                        "request_id": {"type": "string"},
-                        "head": {"type": ["integer", "null"], "description": "The new head, with `stale_head`."},
-                        "version": {"type": "integer", "description": "The new version, with `stale_version`."},
-                    },
-                },
+                "schema": {"$ref": "#/components/schemas/Problem"},
                 "example": {
                     "type": "about:blank",
                     "title": "Not Found",

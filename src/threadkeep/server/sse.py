@@ -32,7 +32,7 @@ class DialectEvent(NamedTuple):
 
 def encode_event(event: Event | DialectEvent, conversation: str) -> bytes:
     if isinstance(event, DialectEvent):
-        return encode(event.name, event.data, event.cursor.encode(conversation))
+        return encode(event.name, event.data, event.cursor.encode(conversation), typed=False)
     match event.what:
         case ReadersCounted() | TurnRetrying() | SpoolChanged():
             return encode(*to_json(event.what))
@@ -56,9 +56,10 @@ def _position(cursor: Cursor) -> dict[str, int]:
     return {} if position is None else {"position": position}
 
 
-def encode(name: str, data: object, id: str | None = None) -> bytes:
-    """Return name and data as one event. JSON escapes every line end, so a field never breaks off."""
-    text = _as_json(data)
+def encode(name: str, data: dict[str, Any], id: str | None = None, *, typed: bool = True) -> bytes:
+    """Return name and data, in which the name is the `type`, as one event. JSON escapes every line end, so a field
+    never breaks off."""
+    text = _as_json(data | {"type": name} if typed else data)
     if not text.isascii():
         text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
     place = f"id: {id}\n" if id is not None else ""

@@ -131,6 +131,7 @@ def test_every_event_can_be_written_and_read_back(kind: type, data: st.DataObjec
     sent = dict(line.split(": ", 1) for line in lines)
     name, said = sent["event"], json.loads(sent["data"])
     position = said.pop("position", None)
+    assert said.pop("type") == name
     assert (name, said) == to_json(what)
     assert position == (cursor.position if "id" in sent else None)
     assert "id" not in sent or Cursor.decode(sent["id"], CONVERSATION) == cursor

@@ -27,7 +27,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 GOODBYE = b"retry: 1000\n: the server stops; connect again\n\n"
-REVOKED = b'event: error\ndata: {"code":"not_authenticated","detail":"The key or the login has ended."}\n\n'
+REVOKED = (
+    b'event: error\ndata: {"code":"not_authenticated","detail":"The key or the login has ended.","type":"error"}\n\n'
+)
 QUIET_SECONDS = 0.2
 """How long streams must be silent before they are ended, so that what was just stored is still sent."""
 MOST_SECONDS = 2.0

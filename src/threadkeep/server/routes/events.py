@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Depends, Header
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel
 from starlette.responses import StreamingResponse
 
 from threadkeep.conversation.conversation import Conversation
@@ -19,6 +19,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, ThreadkeepError
+from threadkeep.server.event_schema import ConversationEvent, ListEvent, stream_of
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
 from threadkeep.server.requests import ConversationId
@@ -39,9 +40,9 @@ LastEventId = Annotated[
 ]
 
 
-def _streamed(description: str) -> dict[int | str, dict[str, Any]]:
+def _streamed(events: type[BaseModel], description: str) -> dict[int | str, dict[str, Any]]:
     """Return the description of an endless answer."""
-    return {200: {"content": {"text/event-stream": {}}, "description": description}}
+    return {200: {"content": stream_of(events), "description": description}}
 
 
 def event_routes(conversations: Conversations) -> APIRouter:
@@ -50,7 +51,7 @@ def event_routes(conversations: Conversations) -> APIRouter:
     @router.get(
         "/conversations/{id}/events",
         response_class=StreamingResponse,
-        responses=_streamed("What happens in the conversation, as server-sent events, for ever."),
+        responses=_streamed(ConversationEvent, "What happens in the conversation, as server-sent events, for ever."),
         summary="Follow a conversation",
     )
     async def events(
@@ -63,7 +64,7 @@ def event_routes(conversations: Conversations) -> APIRouter:
     @router.get(
         "/events",
         response_class=StreamingResponse,
-        responses=_streamed("conversation.created, .updated, .running, .waiting and .deleted, for ever."),
+        responses=_streamed(ListEvent, "What happens in the list, as server-sent events, for ever."),
         summary="Follow the list of conversations",
     )
     async def list_events(who: Who) -> StreamingResponse:

@@ -10,6 +10,7 @@ from threadkeep.conversation.events import TurnEnded
 from threadkeep.conversation.turn import BusyPolicy, TurnState
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
+from threadkeep.server.event_schema import ConversationEvent, stream_of
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
 from threadkeep.server.middleware.tracking import unless_gone
@@ -34,7 +35,11 @@ Accept = Annotated[str, Header(description="`text/event-stream` streams the turn
 Prefer = Annotated[str, Header(description="`respond-async` answers 202 with the turn at once.")]
 
 _ANSWERS: dict[int | str, dict[str, Any]] = {
-    200: {"model": Answered, "content": {"text/event-stream": {}}, "description": "The turn, streamed or at its end."},
+    200: {
+        "model": Answered,
+        "content": stream_of(ConversationEvent),
+        "description": "The turn, streamed or at its end.",
+    },
     202: {"model": Answered, "description": "The turn, which goes on by itself."},
 }
 

@@ -52,7 +52,7 @@ async def test_changes_that_nobody_told_of_are_found_and_told_once(store: Store)
         assert "system" not in data
         assert "metadata" not in data
         await store.delete(LOCAL, names[-1])
-        assert await _next(changes) == ("conversation.deleted", {"id": names[-1]})
+        assert await _next(changes) == ("conversation.deleted", {"id": names[-1], "type": "conversation.deleted"})
 
 
 async def test_a_quiet_list_is_hardly_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
