@@ -48,6 +48,7 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/kubernetes-validate --quiet --strict deploy/kubernetes.yaml
 
 bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, server, workers, keeping, parts, instances, follow-ups and page (ARGS="--quick")
+	@$(BIN)/python -m bench.report --forget
 	@$(BIN)/python -m bench.store $(ARGS)
 	@$(BIN)/python -m bench.turn $(ARGS)
 	@$(BIN)/python -m bench.context $(ARGS)
@@ -58,6 +59,7 @@ bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, 
 	@$(BIN)/python -m bench.scale $(ARGS)
 	@$(BIN)/python -m bench.followups $(ARGS)
 	@$(BIN)/python -m bench.page $(ARGS)
+	@$(BIN)/python -m bench.report
 
 torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 MESSAGES=10000 SEED=1)
 	@$(BIN)/python -m tests.acceptance.torture --count $(COUNT) --seed $(SEED)

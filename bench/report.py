@@ -1,7 +1,16 @@
-"""The report of a benchmark: plain tables, bars that are met or not, and a line of progress on a terminal."""
+"""The report of a benchmark: plain tables, bars that are met or not, and a line of progress on a terminal.
 
+python -m bench.report           all bars of the benchmarks that were run since, in one table
+python -m bench.report --forget  begin a new table
+"""
+
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TextIO
+
+BARS = Path(__file__).parents[1] / "build" / "bars.md"
+"""Where the rows of the table are kept until it is shown."""
 
 
 class Report:
@@ -10,10 +19,12 @@ class Report:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._missed = 0
+        self._chapter = ""
         self._bars = 0
 
     def title(self, text: str) -> None:
         """Begin a chapter."""
+        self._chapter = text
         self._say(f"\n## {text}\n")
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -32,6 +43,9 @@ class Report:
         self._bars += 1
         self._missed += not met
         self._say(f"- {what}: {value:.2f} ({limit}: {'reached' if met else 'MISSED'})")
+        BARS.parent.mkdir(exist_ok=True)
+        with BARS.open("a", encoding="utf-8") as file:
+            file.write(f"| {self._chapter} | {what} | {value:.2f} | {limit} | {'' if met else 'MISSED'} |\n")
 
     def note(self, text: str) -> None:
         """Show a fact."""
@@ -50,3 +64,16 @@ class Report:
     def _say(self, line: str) -> None:
         self._out.write(line + "\n")
         self._out.flush()
+
+
+def main() -> None:
+    """Show the table, or begin a new one."""
+    if "--forget" in sys.argv:
+        BARS.unlink(missing_ok=True)
+    elif BARS.exists():
+        head = "\n## All bars\n\n| | what | measured | bar | |\n| --- | --- | --- | --- | --- |\n"
+        sys.stdout.write(head + BARS.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()

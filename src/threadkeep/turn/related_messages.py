@@ -50,7 +50,8 @@ async def related_messages(
     text = _looked_for(question, history, found, deps.meaning)[:MAX_QUERY_CHARACTERS]
     before = " ".join(message.content[:SAID_BEFORE] for message in history[-2:])
     words = sorted(content_forms(text, before), key=lambda forms: -len(forms[0]))[:MOST_WORDS]
-    sizes = [deps.count(message) for _, message in messages]
+    # What was not counted when it was stored was counted when it was read.
+    sizes = [message.tokens or deps.count(message) for _, message in messages]
     # Where most messages are short, the room is filled by the long ones all the same.
     usual = sum(size * size for size in sizes) / sum(sizes)
     limit = min(max(LEAST, int(2 * min(room, MOST_RECALLED) / usual)), MOST)

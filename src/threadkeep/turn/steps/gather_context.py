@@ -1,6 +1,7 @@
 """Gathering the context: read the window of the branch, recall what fell out of it, look the question up, and build
 what the model will see."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -21,6 +22,8 @@ from threadkeep.turn.related_messages import related_messages
 PAGE = 50
 FRESH = 8
 """How many entries are read first where the rest is probably known from the turn before."""
+COUNTED_AT_ONCE = 500_000
+"""How many characters are counted before the event loop has its turn: a few milliseconds."""
 SPARE = 10
 """How many entries more than the newest messages are read at once: state changes, and the rest of a turn."""
 ANSWER_SHARE = 4
@@ -119,6 +122,7 @@ async def _history(active: ActiveTurn, head: int, kept: KeptBranch) -> tuple[Kep
         if not page or page[-1].seq != head:
             few = FRESH if kept.entries and not read else limit
             page = await active.deps.store.newest(lease.scope, lease.conversation, limit=few, head=head)
+            page = await _measured(active, page)
             fork = fork or kept.newest_shared(page)
             limit = min(2 * limit, MAX_LIMIT)
         read = [*page, *read]
@@ -134,6 +138,20 @@ async def _history(active: ActiveTurn, head: int, kept: KeptBranch) -> tuple[Kep
     if not wanted or not known.entries or known.entries[0].seq > wanted[0].seq:
         known, fork = KeptBranch(kept.audience), 0
     return known.followed_by([entry for entry in wanted if entry.seq > fork]), cut
+
+
+async def _measured(active: ActiveTurn, page: Sequence[Entry]) -> Sequence[Entry]:
+    """Return entries whose messages have their tokens, so that each is counted once; others run between long ones."""
+    measured, seen = list[Entry](), 0
+    for entry in page:
+        body = entry.body
+        if isinstance(body, Message) and body.tokens is None:
+            if (seen := seen + len(body.content)) > COUNTED_AT_ONCE:
+                await asyncio.sleep(0)
+                seen = 0
+            entry = entry.model_copy(update={"body": body.model_copy(update={"tokens": active.deps.count(body)})})
+        measured.append(entry)
+    return measured
 
 
 def _is_enough(active: ActiveTurn, sizes: Sequence[int]) -> bool:
@@ -203,6 +221,8 @@ async def _recall(
     """
     room = active.assistant.policy.tokens(_room(active))
     best = await related_messages(active, entries, found, room)
+    measured = await _measured(active, [entry for entry, _ in best])
     if not goes_on:
-        return tuple(entry for entry, _ in best)
-    return worth_adding(best, cut.seen_from, room, active.deps.count)
+        return tuple(measured)
+    scores = [score for _, score in best]
+    return worth_adding(list(zip(measured, scores, strict=True)), cut.seen_from, room, active.deps.count)
