@@ -33,8 +33,7 @@ TOOL_SERVERS = "threadkeep.tool_servers"
 """The entry points by which packages speak with servers of tools: `mcp` makes an `McpConnection` of the name, the
 settings and the `Backoff` of a server."""
 RETRIEVAL = "threadkeep.retrieval"
-"""The entry points by which a package looks things up: `index` opens the file of an index as a `Lookup`, `meaning`
-returns a `Meaning`."""
+"""The entry points by which a package looks things up: `index` opens the file of an index as a `Lookup`."""
 COMMANDS = "threadkeep.commands"
 """The entry points by which packages bring commands of the command line: each names a module."""
 MODEL_PROVIDERS = "threadkeep.model_providers"

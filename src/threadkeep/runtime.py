@@ -22,7 +22,7 @@ from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.offered import OfferedModels
 from threadkeep.retention.rules import Retention
-from threadkeep.rings import A_SPOOL, CONVERSION, MIGRATIONS, RETRIEVAL, SPOOLS, STORES, load, offered
+from threadkeep.rings import A_SPOOL, CONVERSION, MIGRATIONS, SPOOLS, STORES, load, offered
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits, open_chunks
 from threadkeep.store.base import MAX_BYTES, Store
@@ -167,7 +167,6 @@ def _hosted_deps(
         prices=settings.prices,
         admission=hosting.admission,
         observers=hosting.observers,
-        meaning=_made(RETRIEVAL, "meaning", "the meaning of words"),
     )
 
 

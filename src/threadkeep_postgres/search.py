@@ -23,7 +23,7 @@ from threadkeep.store.paging import Candidate, Matches, Search
 from threadkeep.store.values import ListFilter, Related
 from threadkeep.text import words
 from threadkeep.text.query import Query, Subject, Terms
-from threadkeep.text.search import CANDIDATES, RELATED, SCANNED, relate
+from threadkeep.text.search import CANDIDATES, MARKED, RELATED, SCANNED, relate_by
 from threadkeep_postgres.database import Columns, Database, to_facts, to_tree
 from threadkeep_postgres.jsonb import dump_fields, escape
 
@@ -112,7 +112,7 @@ class Index:
         except StoreCorrupt as error:
             logger.warning("entry %s of conversation %s cannot be found: %s", row["seq"], row["conversation"], error)
             return ""
-        return " ".join(_bounded(words.words(text)))
+        return " ".join(_bounded((*words.marks(text, row["created_at"]), *words.words(text))))
 
 
 class Searcher:
@@ -161,8 +161,8 @@ class Searcher:
         """Return entries of a branch that have to do with the words, the best first."""
         place = await self._db.place(scope, conversation)
         quoted = [" | ".join(map(_quoted, forms)) for forms in words]
-        rows = await self._find("holding", *place, quoted, path[0].last + 1, RELATED)
-        found = relate([row["seqs"] for row in rows], path, limit)
+        rows = await self._find("holding", *place, quoted, path[0].last + 1, RELATED, MARKED)
+        found = relate_by(words, [row["seqs"] for row in rows], path, limit)
         lines = await self._db.pool.call("entries_at", *place, list(found)) if found else []
         there = (line for line in lines if line["seq"])
         entries = {entry.seq: entry for entry in self._db.translator.entries(conversation, there)}

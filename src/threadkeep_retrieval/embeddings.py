@@ -120,11 +120,6 @@ class WordLlamaEmbeddings(Embeddings):
         return self._model
 
 
-def bundled_embeddings() -> WordLlamaEmbeddings | None:
-    """Return the embeddings that need no network, if their package is installed."""
-    return WordLlamaEmbeddings() if find_spec("wordllama") else None
-
-
 def _load() -> "WordLlamaInference":
     spec = find_spec("wordllama")
     if spec is None or spec.origin is None:

@@ -141,7 +141,7 @@ def test_the_server_serves_its_own_routes_and_says_that_nobody_can_answer(alone:
     dialect, listed, created, page, exported, imported = done.stdout.splitlines()
     assert (dialect, listed, page) == ("not_found", "200", "404")
     assert "No installed package offers the model demo" in created
-    assert exported.startswith("503 No installed package offers the writer of HTML")
+    assert exported.startswith("503 No installed package offers the writer of html")
     assert "no installed package reads those of other programs" in imported
 
 

@@ -27,7 +27,6 @@ from threadkeep.runtime import (
 from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 from threadkeep.store.sqlite.memory import MemoryStore
-from threadkeep.testing.scripted_model import ScriptedModel
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
@@ -111,12 +110,6 @@ async def open_elsewhere(url: str, *, clock: Clock, ids: IdSource, max_bytes: in
 def test_a_store_url_without_three_slashes_is_refused_instead_of_naming_another_place(url: str) -> None:
     with pytest.raises(InvalidStoreUrl):
         store_path(url)
-
-
-async def test_without_a_package_for_meaning_conversations_open_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rings, "offered", lambda group: ())
-    async with await open_conversations("memory:", model=ScriptedModel()) as conversations:
-        assert conversations._deps.meaning is None
 
 
 async def test_the_database_of_a_folder_of_files_is_looked_after_like_any_other(tmp_path: Path) -> None:

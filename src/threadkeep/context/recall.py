@@ -4,8 +4,7 @@ The search is the store's, by the forms of the words of the question; here the f
 marked as earlier and dated. They stand with the question, so that the beginning of the context stays the same bytes.
 """
 
-from collections.abc import Sequence, Set
-from fnmatch import fnmatch
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from threadkeep.context.base import Audience, Counter, Cut, Material, Window
@@ -16,29 +15,20 @@ from threadkeep.context.parts import for_model
 from threadkeep.context.window import MOST_RECALLED, RECALL_TOKENS, ShownWindow
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
-from threadkeep.text.dates import named_dates
 from threadkeep.text.excerpt import around, ends
 from threadkeep.text.notes import spoken_line
-from threadkeep.text.search import NEIGHBOURS
-from threadkeep.text.words import content_words, words_in_order
+from threadkeep.text.words import content_words
 
 MAX_CHARACTERS = 1200
 LEAST_CHARACTERS = 40
 """How much of one recalled message is shown, at most, and at least where the room ends with it."""
-MAX_SPEAKER = 40
-"""Within how many characters a message may say who speaks."""
 OVERHEAD = 20
 DATE = 8
 """Tokens that are left for the note around what is recalled, and for each date in it."""
 UNUSED = 0.05
 """How much of the room is not filled with what does not matter to the question."""
-CLOSENESS = 0.5
-"""How much it counts that a message is near the question in meaning; a part of it goes to the neighbours."""
-SAID_BY = 0.2
-DATED = 0.2
-"""How much it counts that the question names who said something, or the month or day on which it was said."""
-CLEAR = 1.0
-"""From which score on something is clearly about the question: it has its words, or most of them and the meaning."""
+CLEAR = 0.55
+"""From which score on something is clearly about the question: it has its words, or most of them beside others."""
 BESIDE_BEST = 0.6
 """What has at least this share of the best score is as clearly about the question as the best."""
 BESIDE = 2
@@ -47,25 +37,6 @@ UNCLEAR = 0.15
 UNCLEAR_BEYOND = 1700
 LEAST_UNCLEAR, MOST_UNCLEAR = 60, 1000
 """How much of the room beyond so many tokens, within these limits, the best of the rest may have."""
-
-
-def ranked(
-    related: Sequence[tuple[Entry, float]], question: str, closeness: Sequence[float]
-) -> list[tuple[Entry, float]]:
-    """Return related entries with their scores, the best first.
-
-    `closeness` tells of the first of them how near in meaning they are.
-    """
-    asked, dates = set(words_in_order(question)), named_dates(question)
-    score = {entry.seq: points + _bonus(entry, asked, dates) for entry, points in related}
-    for (entry, _), near in zip(related, closeness, strict=False):
-        points = CLOSENESS * max(0.0, near)
-        score[entry.seq] += points
-        for distance, share in NEIGHBOURS:
-            if (beside := entry.seq + distance) in score:
-                score[beside] += share * points
-    best = sorted((entry for entry, _ in related), key=lambda entry: score[entry.seq], reverse=True)
-    return [(entry, score[entry.seq]) for entry in best]
 
 
 def worth_adding(ranked: Sequence[tuple[Entry, float]], seen_from: int, room: int, count: Counter) -> tuple[Entry, ...]:
@@ -90,15 +61,6 @@ def worth_adding(ranked: Sequence[tuple[Entry, float]], seen_from: int, room: in
             left -= size
             chosen.append(entry)
     return tuple(chosen)
-
-
-def _bonus(entry: Entry, asked: Set[str], dates: Sequence[str]) -> float:
-    """Return what an entry gets for its speaker ("Ada: ...") and for its date, if the question names them."""
-    text = entry.body.content if isinstance(entry.body, Message) else ""
-    speaker, colon, _ = text[:MAX_SPEAKER].partition(":")
-    is_named = bool(colon) and not asked.isdisjoint(words_in_order(speaker))
-    is_dated = any(fnmatch(f"{entry.created_at:%Y-%m-%d}", date) for date in dates)
-    return SAID_BY * is_named + DATED * is_dated
 
 
 class Recalled(NamedTuple):

@@ -25,14 +25,14 @@ ENOUGH = 0.85
 """How much of the room may be used after shortening alone; if it is more, turns are cut off."""
 TARGET = 0.75
 """How much of the room is used after turns were cut off."""
-VERBATIM = 0.25
+VERBATIM = 0.1
 """How much of the room the newest turns may take in full when a cut is made: follow-ups mostly refer to them."""
 BESIDE_LARGE = 0.125
 """How much of the room a current turn that could use all of it leaves to the turns before."""
-RECALL_TOKENS = 3000
-RECALL_SHARE = 0.75
-"""How much the window leaves to recall: of 4,000 tokens a quarter is window and the other 3,000 are recall. With half
-of the room, less of the evidence is shown where there are only 2,000 tokens (`bench.recall`)."""
+RECALL_TOKENS = 4000
+RECALL_SHARE = 0.9
+"""How much the window leaves to recall: of 4,000 tokens a tenth is window and the others are recall. With half of the
+room, less of the evidence is shown where there are only 2,000 tokens (`bench.recall`)."""
 MOST_RECALLED = 6000
 """How much of what the window has left, because it is cut in large steps, recall may fill."""
 

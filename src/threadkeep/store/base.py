@@ -349,12 +349,20 @@ class Store(Telling, ABC):
 
     @abstractmethod
     async def related(
-        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, head: int, limit: int = 20
+        self,
+        scope: Scope,
+        conversation: str,
+        words: Sequence[Sequence[str]],
+        marks: Sequence[Sequence[str]] = (),
+        *,
+        head: int,
+        limit: int = 20,
     ) -> tuple[values.Related, ...]:
         """Return messages of the branch that ends in `head` that have to do with some words, best first: those that
         hold the rarest and most of them, and their neighbours. A word is a list of its forms; one of them is enough.
-        For each word the newest `text.search.RELATED` messages that hold it are considered, so that it costs the same
-        in a long conversation; `text.search.relate` decides for every backend."""
+        Marks are the speaker, a day and a month ("ada", "20230507", "202305"). For each word the newest
+        `text.search.RELATED` messages that hold it are considered, so that it costs the same in a long conversation;
+        `text.search.relate` decides for every backend."""
 
 
 def characters(entry: Entry) -> int:

@@ -34,7 +34,7 @@ from threadkeep.store.record import End
 from threadkeep.store.rules import Decision, EndMovedError, Verb, key_use, replayed
 from threadkeep.store.unreached import Damage, Unreached
 from threadkeep.text.query import Query
-from threadkeep.text.words import query_forms
+from threadkeep.text.words import MARK, query_forms
 
 T = TypeVar("T")
 IMPORT_ATTEMPTS = 10
@@ -233,7 +233,8 @@ class RuledStore(Store, Operations):
     async def _related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], path: Sequence[Run], limit: int
     ) -> Iterable[values.Related]:
-        """Return the entries, the best first, that `text.search.relate` names given those that hold forms of words."""
+        """Return the entries, the best first, that `text.search.relate` names given those that hold forms of words,
+        and of marks behind them."""
 
     async def list(
         self, whose: Scope | str, where: values.ListFilter = values.EVERY, *, limit: int = 20, after: str | None = None
@@ -258,10 +259,18 @@ class RuledStore(Store, Operations):
         return await self._search(Search(scope, text, query, conversation, order, check_limit(limit), *place))
 
     async def related(
-        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, head: int, limit: int = 20
+        self,
+        scope: Scope,
+        conversation: str,
+        words: Sequence[Sequence[str]],
+        marks: Sequence[Sequence[str]] = (),
+        *,
+        head: int,
+        limit: int = 20,
     ) -> tuple[values.Related, ...]:
         check_limit(limit)
         tree = await self._tree(scope, check_id(conversation))
         path = tree.path(min(head, tree.newest))
-        found = await self._related(scope, conversation, query_forms(words), path, limit) if path else ()
+        asked = [*query_forms(words), *([MARK + form for form in forms] for forms in query_forms(marks))]
+        found = await self._related(scope, conversation, asked, path, limit) if path else ()
         return tuple(related for related in found if isinstance(related.entry.body, Message))

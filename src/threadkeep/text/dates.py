@@ -19,6 +19,8 @@ December|Dezember|decembre|diciembre|dicembre|dezembro|декабр\\w*|ديسم
 _NAMES = [re.compile(names, re.IGNORECASE) for names in fold_accents(_MONTHS).split("\n")]
 _WORDS = {"march", "may"}
 """Months that are common words, too, unless they have a capital and do not begin the text."""
+YEARS = 20
+"""From how many years a date without a year may be."""
 _DATE = re.compile(
     r"(?:\b(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|º)?(?: of| de)? )?"
     rf"\b(?P<month>{'|'.join(names.pattern for names in _NAMES)})\b"
@@ -29,9 +31,11 @@ _DATE = re.compile(
 )
 
 
-def named_dates(text: str) -> list[str]:
-    """Return the dates that a text names, in any language, as patterns of a date: "*-05-07" for the 7th of May."""
-    return [_pattern(match) for match in _DATE.finditer(fold_accents(text)) if not _is_a_word(match)]
+def named_dates(text: str, newest: int) -> list[list[str]]:
+    """Return the dates that a text names, in any language, each as the ways in which it may be marked (`words.marks`):
+    "7 May 2023" as 20230507, and without a year as that of each year up to the `newest`."""
+    found = (match for match in _DATE.finditer(fold_accents(text)) if not _is_a_word(match))
+    return [_marks(match, newest) for match in found]
 
 
 def _is_a_word(match: re.Match[str]) -> bool:
@@ -39,10 +43,12 @@ def _is_a_word(match: re.Match[str]) -> bool:
     return name.lower() in _WORDS and not (name.istitle() and match.start("month"))
 
 
-def _pattern(match: re.Match[str]) -> str:
+def _marks(match: re.Match[str], newest: int) -> list[str]:
     if match["iso"]:
-        return f"{match['iso']}*"
+        return [match["iso"].replace("-", "")]
     numbers = (number for number, names in enumerate(_NAMES, 1) if match["month"] and names.fullmatch(match["month"]))
     month = next(numbers, 0) or int(match["number"])
     day = match["day"] or match["of"] or match["dense_day"]
-    return f"{match['year'] or match['dense_year'] or '*'}-{month:02}-{day.zfill(2) if day else '*'}"
+    year = match["year"] or match["dense_year"]
+    years = [year] if year else range(newest, newest - YEARS, -1)
+    return [f"{each}{month:02}{day.zfill(2) if day else ''}" for each in years]

@@ -10,12 +10,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 
 from threadkeep.conversation.tree import Run
 from threadkeep.text.query import Query
-from threadkeep.text.words import DENSE, MAX_WORD, Word, find_words, fold_all, without_marks
+from threadkeep.text.words import DENSE, MARK, MAX_WORD, Word, find_words, fold_all, without_marks
 
 CANDIDATES = 200
 """How many matching entries, the newest, and how many matching titles are ranked for one search."""
@@ -23,16 +23,16 @@ SCANNED = 10_000
 """How many entries that hold the words, or titles, the newest, are looked at where filters let only some through."""
 RELATED = 1000
 """How many entries, the newest, are considered for each word when related entries are looked for."""
-NEIGHBOURS = tuple((sign * at, share) for at, share in ((1, 0.3), (2, 0.3), (3, 0.15), (4, 0.15)) for sign in (-1, 1))
+MARKED = 20_000
+"""How many are, for each mark: who spoke, and when."""
+MARK_SHARE = 0.15
+"""How much it counts that the question names who said something, or when."""
+NEIGHBOURS = tuple((sign * at, share) for at, share in ((1, 0.4), (2, 0.3), (3, 0.15), (4, 0.15)) for sign in (-1, 1))
 """How much of an entry's score its neighbours get, by their distance: an answer rarely repeats the question's words.
 
 Between two messages of a turn the log may have an entry about the turn, so a distance of 4 is two messages."""
-SPREAD = 300
+SPREAD = 1000
 """How many entries, the best, give a part of their score to their neighbours."""
-PASSAGE = 16
-"""How many entries in a row are taken as one passage of the conversation."""
-PASSAGE_SHARE = 0.3
-"""How much it counts that a passage, with those beside it, has all the words, even if no entry of it has."""
 
 
 class Match:
@@ -109,13 +109,15 @@ def _hits(query: Query, pattern: re.Pattern[str], text: str) -> list[Word]:
     return [word for word in find_words(text) if query.matches(word.text)]
 
 
-def relate(found: Sequence[Sequence[int]], path: Sequence[Run], limit: int) -> dict[int, float]:
+def relate(
+    found: Sequence[Sequence[int]], marked: Sequence[Sequence[int]], path: Sequence[Run], limit: int
+) -> dict[int, float]:
     """Return the entries of a branch that have most to do with some words, and how much, the best first, given for each
-    word the newest entries that hold it.
+    word, and for each mark, the newest entries that hold it.
 
-    A word that few entries hold says more than one that many do, and what was never said is missing everywhere: an
-    entry that holds all words has a score of 1. What stands around a hit counts too: the neighbours of an entry that
-    fits, and the passages in which the words come together. Of equals the newer entry comes first.
+    A word that few entries hold says more than one that many do, and one that very many hold says nothing, unless there
+    is no other. What was never said is missing everywhere: an entry that holds all words has a score of 1, and a mark
+    adds to it. An entry gives a part of its score to its neighbours. Of equals the newer entry comes first.
     """
     firsts, lasts = [run.first for run in reversed(path)], [run.last for run in reversed(path)]
 
@@ -123,44 +125,34 @@ def relate(found: Sequence[Sequence[int]], path: Sequence[Run], limit: int) -> d
         place = bisect_right(firsts, seq) - 1
         return place >= 0 and seq <= lasts[place]
 
-    size = max((seqs[0] for seqs in found if seqs), default=0)
-    held = [(seqs, math.log(1 + _reach(seqs, size) / max(1, len(seqs)))) for seqs in found]
-    if len(path) > 1:
-        held = [(list(filter(is_on_branch, seqs)), weight) for seqs, weight in held]
-    total = sum(weight for _, weight in held)
+    rare = [seqs for seqs in found if len(seqs) < RELATED]
+    held = rare if any(rare) else found
+    weights = [math.log(1 + path[0].last / max(1, len(seqs))) for seqs in held]
+    shares = [weight / sum(weights) for weight in weights] + [MARK_SHARE] * len(marked)
     score: dict[int, float] = {}
-    passages: dict[int, int] = {}
-    for place, (seqs, weight) in enumerate(held):
-        for seq in seqs:
-            score[seq] = score.get(seq, 0.0) + weight / total
-        for passage in {seq // PASSAGE for seq in seqs}:
-            passages[passage] = passages.get(passage, 0) | 1 << place
+    for seqs, share in zip((*held, *marked), shares, strict=True):
+        for seq in seqs if len(path) == 1 else filter(is_on_branch, seqs):
+            score[seq] = score.get(seq, 0.0) + share
     best = _best(score)[:SPREAD]
-    around = dict.fromkeys(best, 0.0)
-    for seq in best:
-        own = score[seq]
-        for distance, share in NEIGHBOURS:
-            if is_on_branch(beside := seq + distance):
-                around[beside] = around.get(beside, 0.0) + share * own
-    together = {passage: _together(passages, passage) / len(held) for passage in {seq // PASSAGE for seq in around}}
-    for seq, share in around.items():
-        around[seq] = score.get(seq, 0.0) + share + PASSAGE_SHARE * together[seq // PASSAGE]
-    return {seq: around[seq] for seq in _best(around)[:limit]}
+    around = {seq: score[seq] for seq in best}
+    for distance, share in NEIGHBOURS:
+        for seq in best:
+            beside = seq + distance
+            around[beside] = around.get(beside, 0.0) + share * score[seq]
+    return {seq: around[seq] for seq in islice(filter(is_on_branch, _best(around)), limit)}
 
 
-def _reach(seqs: Sequence[int], size: int) -> int:
-    """Return how many entries a word was looked for in: of a word that very many hold, only the newest are at hand."""
-    return size if len(seqs) < RELATED else size + 1 - seqs[-1]
+def relate_by(
+    forms: Sequence[Sequence[str]], found: Sequence[Sequence[int]], path: Sequence[Run], limit: int
+) -> dict[int, float]:
+    """Return the same, given what was found for words and marks together."""
+    marked = [seqs for each, seqs in zip(forms, found, strict=True) if each[0].startswith(MARK)]
+    return relate(found[: len(found) - len(marked)], marked, path, limit)
 
 
 def _best(score: Mapping[int, float]) -> list[int]:
     """Return the entries with the best first, of equals the newer. Two sorts without Python in between are quick."""
     return sorted(sorted(score, reverse=True), key=score.__getitem__, reverse=True)
-
-
-def _together(passages: Mapping[int, int], passage: int) -> int:
-    """Return how many of the words a passage and those beside it hold."""
-    return (passages.get(passage - 1, 0) | passages.get(passage, 0) | passages.get(passage + 1, 0)).bit_count()
 
 
 def _weights(counted: Sequence[Mapping[str, int]]) -> dict[str, float]:

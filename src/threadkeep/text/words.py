@@ -6,6 +6,7 @@ A script that is written without spaces (Chinese, Japanese, Thai, ...) gives eac
 import re
 import unicodedata
 from collections.abc import Iterable
+from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -19,6 +20,10 @@ from threadkeep.text.stop_words import BY_LANGUAGE, language_of
 INDEXED_CHARACTERS = 100_000
 """How much of one entry is indexed."""
 MAX_WORD = 64
+MARK = "\u00a4\u00a4"
+"""What a mark begins with."""
+MAX_SPEAKER = 40
+"""Within how many characters a message may say who speaks."""
 MAX_QUERY_WORDS = 32
 MAX_FORMS = 250
 MAX_INDEX_TERMS = 64
@@ -83,6 +88,16 @@ def words(text: str) -> set[str]:
     if not text.isascii() and DENSE.search(text):
         return {word.text for word in find_words(text)}
     return set(fold(text) if text.isascii() else fold_all(text))
+
+
+def marks(text: str, said_at: datetime) -> list[str]:
+    """Return what an index holds of a message beside its words: who speaks ("Ada: ..."), and its month and its day.
+
+    They begin as no word does, so that no search meets them and no message names another conversation by them.
+    """
+    speaker, colon, _ = text[:MAX_SPEAKER].partition(":")
+    named = words_in_order(speaker) if colon else ()
+    return [MARK + mark for mark in (*named, f"{said_at:%Y%m}", f"{said_at:%Y%m%d}")]
 
 
 def without_marks(text: str) -> str:

@@ -34,7 +34,7 @@ from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import AgentSource, Assistant, ModelSource, agent_of
 from threadkeep.turn.branches import Branches, KeptBranch
 from threadkeep.turn.local_bus import LocalBus
-from threadkeep.turn.lookup import LookedUp, Meaning
+from threadkeep.turn.lookup import LookedUp
 from threadkeep.turn.observer import Observer
 
 BodyT = TypeVar("BodyT", bound=Appendable)
@@ -53,7 +53,6 @@ class EngineDeps:
     - `tool_timeout`: how long a call may take unless its tool sets another limit
     - `count`: counts the tokens of a message; `prices`: what they cost, by patterns of model names
     - `attachments`: where files are kept, if anywhere; `converter`: extracts their text and makes images smaller
-    - `meaning`: finds texts that are near in meaning to a question, where a package for it is installed
     - `branches`: what the last turns have read
     """
 
@@ -77,7 +76,6 @@ class EngineDeps:
     attachments: Attachments | None = None
     converter: Converter = field(default_factory=Converter)
     prices: Mapping[str, Price] = field(default_factory=dict)
-    meaning: Meaning | None = None
     branches: Branches = field(default_factory=Branches)
 
     async def load_model(self, name: str | None, assistant: Assistant) -> None:

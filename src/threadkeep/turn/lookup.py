@@ -1,5 +1,5 @@
-"""The contracts of looking something up for a question, and of finding what was meant. Packages around the core fulfil
-them: the entry points `index` and `meaning` of `threadkeep.retrieval`.
+"""The contract of looking something up for a question. Packages around the core fulfil it: the entry point `index` of
+`threadkeep.retrieval`.
 """
 
 from abc import ABC, abstractmethod
@@ -68,19 +68,3 @@ class Lookup(ABC):
     @abstractmethod
     async def find(self, question: str, history: Sequence[Message], model: Model) -> LookedUp:
         """Look up what a question needs, given the messages before it, oldest first. An error never fails the turn."""
-
-
-class Meaning(ABC):
-    """Tells what words and texts mean, for recall; what it does not know, it leaves out."""
-
-    @abstractmethod
-    async def near(self, words: Sequence[str]) -> Sequence[str]:
-        """Return other words that mean something like one of these."""
-
-    @abstractmethod
-    async def closeness(self, text: str, others: Sequence[str]) -> Sequence[float]:
-        """Return how near in meaning each of some texts is to one, from -1 to 1; nothing if that is not known."""
-
-    @abstractmethod
-    def topic_words(self, question: str, history: Sequence[Message], limit: int) -> Sequence[str]:
-        """Return words of the conversation that make a short question say what it is about."""

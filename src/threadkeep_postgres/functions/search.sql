@@ -8,7 +8,7 @@
 CREATE FUNCTION threadkeep.unindexed(p_tenant integer, p_owner integer, p_limit integer, p_bytes bigint)
 RETURNS TABLE (
     owner integer, conversation bigint, indexed integer,
-    last integer, seq integer, kind smallint, content bytea, parts jsonb
+    last integer, seq integer, kind smallint, content bytea, parts jsonb, created_at timestamptz
 ) LANGUAGE plpgsql STABLE AS $$
 DECLARE
     least_owner integer := coalesce(p_owner, 0);
@@ -30,7 +30,7 @@ BEGIN
         WHERE c.tenant = p_tenant AND c.key = late.conversation;
         RETURN QUERY
         SELECT late.owner, late.conversation, here.indexed, here.last, e.seq, e.kind,
-               CASE WHEN e.kind < 8 THEN e.content END, CASE WHEN e.kind < 8 THEN e.parts END
+               CASE WHEN e.kind < 8 THEN e.content END, CASE WHEN e.kind < 8 THEN e.parts END, e.created_at
         FROM threadkeep.entry e
         WHERE e.tenant = p_tenant AND e.conversation = late.conversation AND e.seq > here.indexed
           AND (e.total <= here.total + p_bytes OR e.seq = here.indexed + 1)
@@ -38,7 +38,7 @@ BEGIN
         GET DIAGNOSTICS read = ROW_COUNT;
         IF read = 0 THEN
             RETURN QUERY SELECT late.owner, late.conversation, here.indexed, here.last,
-                                NULL::integer, NULL::smallint, NULL::bytea, NULL::jsonb;
+                                NULL::integer, NULL::smallint, NULL::bytea, NULL::jsonb, NULL::timestamptz;
         END IF;
         p_limit := p_limit - greatest(read, 1);
         EXIT WHEN p_limit <= 0;
@@ -260,10 +260,11 @@ BEGIN
     ORDER BY k.place;
 END $$;
 
--- For each of several words, in order, where the newest messages before an entry are that hold one of its forms. What has to do with
+-- For each of several words and marks, in order, where the newest messages before an entry are that hold one of its forms. What has to do with
 -- what is decided in Python, for every backend. Runs as the owner, like `candidates`, and for the same reason.
 CREATE FUNCTION threadkeep.holding(
-    p_tenant integer, p_owner integer, p_id bytea, p_words text[], p_before integer, p_each integer, p_caught_up boolean
+    p_tenant integer, p_owner integer, p_id bytea, p_words text[], p_before integer, p_each integer, p_marked integer,
+    p_caught_up boolean
 ) RETURNS TABLE (refused text, seqs integer[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -291,7 +292,7 @@ BEGIN
             SELECT w.seq FROM threadkeep.word w
             WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ query
               AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation = here AND w.seq < p_before
-            ORDER BY w.seq DESC LIMIT p_each
+            ORDER BY w.seq DESC LIMIT CASE WHEN word LIKE '''¤¤%' THEN p_marked ELSE p_each END
         );
         RETURN NEXT;
     END LOOP;

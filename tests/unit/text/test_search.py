@@ -91,33 +91,33 @@ def test_a_snippet_shows_the_place_with_most_hits_on_one_line() -> None:
     assert [hit.snippet[low:high] for low, high in hit.highlights] == ["needle", "needle"]
 
 
-def test_words_that_come_together_in_a_passage_count_more_than_words_apart() -> None:
-    # The first word is at 10 and 500, the second at 20 alone: 10 has it near, 500 has not.
-    found = relate([[500, 10], [20]], TO_999, 3)
-    assert found[10] > found[500]
-
-
 def test_what_is_beside_a_hit_is_related_and_what_is_not_on_the_branch_is_not() -> None:
-    assert set(relate([[6]], TO_7, 20)) == {2, 3, 4, 5, 6, 7}
-    assert list(relate([[6]], TO_7, 1)) == [6]
-    assert relate([[], []], TO_7, 20) == {}
+    assert set(relate([[6]], [], TO_7, 20)) == {2, 3, 4, 5, 6, 7}
+    assert list(relate([[6]], [], TO_7, 1)) == [6]
+    assert relate([[], []], [], TO_7, 20) == {}
     fork = [Run(parent=5, first=9, last=12), Run(parent=0, first=1, last=5)]
-    assert set(relate([[10, 7, 4]], fork, 20)) == {1, 2, 3, 4, 5, 9, 10, 11, 12}
+    assert set(relate([[10, 7, 4]], [], fork, 20)) == {1, 2, 3, 4, 5, 9, 10, 11, 12}
 
 
-def test_a_word_that_fills_the_newest_hits_is_weighed_by_how_far_they_reach() -> None:
-    everywhere, rare = list(range(99_999, 99_999 - RELATED, -1)), [50_000]
-    found = relate([everywhere, rare], [Run(parent=0, first=1, last=99_999)], 500)
-    assert next(iter(found)) == 50_000
-    assert 99_500 not in found
+def test_a_word_that_very_many_hold_says_nothing_unless_there_is_no_other() -> None:
+    everywhere, path = list(range(99_999, 99_999 - RELATED, -1)), [Run(parent=0, first=1, last=99_999)]
+    assert 99_999 not in relate([everywhere, [50_000]], [], path, 500)
+    assert next(iter(relate([everywhere, [50_000]], [], path, 500))) == 50_000
+    assert 99_999 in relate([everywhere, []], [], path, 2 * RELATED)
+
+
+def test_a_mark_adds_to_a_score_and_makes_candidates_by_itself() -> None:
+    assert list(relate([[900, 500, 100]], [[500]], TO_999, 1)) == [500]
+    assert next(iter(relate([[900]], [[100]], TO_999, 20))) == 900
+    assert 100 in relate([[900]], [[100]], TO_999, 20)
 
 
 def test_what_scores_far_less_than_the_best_comes_last_and_is_the_first_to_go() -> None:
     common = list(range(900, 0, -10))
-    found = relate([common, *[[905]] * 4], TO_999, 500)
+    found = relate([common, *[[905]] * 4], [], TO_999, 500)
     assert next(iter(found)) == 905
     assert found[100] < 0.2 * found[905]
-    assert 100 not in relate([common, *[[905]] * 4], TO_999, 9)
+    assert 100 not in relate([common, *[[905]] * 4], [], TO_999, 9)
 
 
 @given(scripts, st.text("ab1é—“ ", max_size=20))

@@ -13,13 +13,13 @@ from typing import Any
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store.codec import Row, encode_id, found_text
+from threadkeep.store.codec import Row, encode_id, found_text, moment
 from threadkeep.store.paging import LAST_PLACE, LOOKED_AT, Listed, Listing, ListQuery, activity
 from threadkeep.store.sqlite.log import LISTED, listed_key
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.values import ListFilter, Statistics
 from threadkeep.text.query import Terms
-from threadkeep.text.words import MAX_WORD, without_marks, words
+from threadkeep.text.words import MAX_WORD, marks, without_marks, words
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def catch_up(reader: Reader, limit: int = 256) -> bool:
         row = _unpacked(reader, position, columns)
         activity[conversation] = (created_at, activity.get(conversation, (0, 0))[1] + row.size, seq)
         if text := found_text(row):
-            indexed.append((position, f"{_owner(user, conversation)} {_to_be_split(text)}"))
+            indexed.append((position, f"{_found_by(user, conversation, text, created_at)} {_to_be_split(text)}"))
     db.executemany("INSERT INTO word (rowid, words) VALUES (?, ?)", indexed)
     db.executemany(
         "UPDATE conversation SET updated_at = ?, bytes = bytes + ?, entries = ? WHERE key = ?",
@@ -74,10 +74,12 @@ def remove(reader: Reader, user: int, key: tuple[int, int], positions: Iterable[
     """Remove the words of entries, as far as they are indexed."""
     reached = reader.db.value("SELECT position FROM caught_up")
     for position in positions:
-        columns = reader.db.row("SELECT kind, tokens, content, parts FROM entry WHERE position = ?", (position,))
+        said_at, *columns = reader.db.row(
+            "SELECT created_at, kind, tokens, content, parts FROM entry WHERE position = ?", (position,)
+        )
         text = found_text(_unpacked(reader, position, columns))
         if text and position <= reached:
-            found = f"{_owner(user, key[1])} {' '.join(words(text))}"
+            found = f"{_found_by(user, key[1], text, said_at)} {' '.join(words(text))}"
             reader.db.execute("INSERT INTO word (word, rowid, words) VALUES ('delete', ?, ?)", (position, found))
 
 
@@ -91,8 +93,9 @@ def _unpacked(reader: Reader, position: int, columns: Any) -> Row:
         return Row(kind, None, tokens, "", None)
 
 
-def _owner(user: int, conversation: int) -> str:
-    return f"¤u{user} ¤c{conversation}"
+def _found_by(user: int, conversation: int, text: str, said_at: int) -> str:
+    """Return what an entry is found by beside its words."""
+    return " ".join((f"¤u{user}", f"¤c{conversation}", *marks(text, moment(said_at))))
 
 
 def _to_be_split(text: str) -> str:
@@ -112,14 +115,15 @@ def _late_activity(reader: Reader, tenant: int, user: int | None) -> dict[int, i
 
 
 def late_words(reader: Reader, tenant: int, user: int | None, bound: int) -> Iterator[tuple[int, int, int, set[str]]]:
-    """Yield position, conversation, seq and words of the messages that are not indexed yet, the newest first."""
+    """Yield position, conversation, seq and words, with the marks, of the messages that are not indexed yet, the newest
+    first."""
     sql = (
-        f"SELECT e.position, e.conversation, e.seq, e.kind, e.tokens, e.content, e.parts {_LAGGING} AND {_OF} "
-        "AND e.position <= ?3 ORDER BY e.position DESC"
+        f"SELECT e.position, e.conversation, e.seq, e.created_at, e.kind, e.tokens, e.content, e.parts {_LAGGING} "
+        f"AND {_OF} AND e.position <= ?3 ORDER BY e.position DESC"
     )
-    for position, conversation, seq, *columns in reader.db.execute(sql, (tenant, user, bound)):
+    for position, conversation, seq, said_at, *columns in reader.db.execute(sql, (tenant, user, bound)):
         if text := found_text(_unpacked(reader, position, columns)):
-            yield position, conversation, seq, words(text)
+            yield position, conversation, seq, words(text).union(marks(text, moment(said_at)))
 
 
 # Lists and counts

@@ -20,7 +20,8 @@ from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.schema import ENTRY
 from threadkeep.store.values import ListFilter
 from threadkeep.text.query import Query, Subject
-from threadkeep.text.search import CANDIDATES, RELATED, SCANNED
+from threadkeep.text.search import CANDIDATES, MARKED, RELATED, SCANNED
+from threadkeep.text.words import MARK
 
 Keys = tuple[int, int]
 """Tenant and user."""
@@ -28,7 +29,7 @@ _ENTRY = ", ".join(f"e.{column}" for column in ENTRY.split(", "))
 
 
 def related(reader: Reader, key: ConversationKey, words: Sequence[Sequence[str]], last: int) -> list[list[int]]:
-    """Return for each word the newest entries of a conversation up to `last` that hold one of its forms."""
+    """Return for each word and mark the newest entries of a conversation up to `last` that hold one of its forms."""
     late = [
         (seq, found)
         for _, conversation, seq, found in late_words(reader, key.tenant, None, MAX_SEQ)
@@ -41,10 +42,11 @@ def related(reader: Reader, key: ConversationKey, words: Sequence[Sequence[str]]
     )
     holding = []
     for forms in words:
+        most = MARKED if forms[0].startswith(MARK) else RELATED
         any_form = " OR ".join(f'"{form}"' for form in forms)
         match = f'"¤c{key.conversation}" AND ({any_form})'
-        old = [seq for (seq,) in reader.db.execute(sql, (match, *key[:2], last, RELATED))]
-        holding.append(([seq for seq, found in late if not found.isdisjoint(forms)] + old)[:RELATED])
+        old = [seq for (seq,) in reader.db.execute(sql, (match, *key[:2], last, most))]
+        holding.append(([seq for seq, found in late if not found.isdisjoint(forms)] + old)[:most])
     return holding
 
 

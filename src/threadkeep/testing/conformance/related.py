@@ -44,6 +44,17 @@ class TestRelated:
         assert 1 not in found
         assert 12 not in found
 
+    async def test_who_said_it_and_when_count_without_a_word_of_the_question(self, store: Store) -> None:
+        name = await new(store, ADA, "Ada: a boat", *FAR, "Bob: a boat", *FAR)
+        day = (await store.entry(ADA, name, 1)).created_at
+        boat, bob, then = [["boat"]], [["bob"]], [[f"{day:%Y%m%d}", "19990101"]]
+        found = [
+            [each.entry.seq for each in await store.related(ADA, name, words, marks, head=20)]
+            for words, marks in ((boat, bob), ([], bob), (boat, [["c1"], ["u1"]]), ([], then), ([], [["19990101"]]))
+        ]
+        assert [each[:1] for each in found[:3]] == [[7], [7], [7]]
+        assert [len(each) for each in found[3:]] == [12, 0]
+
     async def test_only_what_was_stored_before_is_found(self, store: Store) -> None:
         name = await new(store, ADA, "apple one", "apple two", "apple three")
         assert await _found(store, name, "apple", head=2) == [2, 1]
@@ -54,7 +65,7 @@ class TestRelated:
         for number in range(30):
             elsewhere = Message(role=Role.USER, content=f"Bergen has a harbour {number}")
             await store.append(ADA, name, Append(bodies=(elsewhere,), parent=1))
-        assert await _found(store, name, "harbour", "bergen", head=6, limit=5) == [1, 3, 2, 5, 4]
+        assert await _found(store, name, "harbour", "bergen", head=6, limit=5) == [1, 2, 3, 5, 4]
         assert await _found(store, name, "harbour", "bergen", head=36, limit=2) == [36, 1]
 
     async def test_a_limit_keeps_the_best(self, store: Store) -> None:

@@ -18,7 +18,7 @@ from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.values import ListFilter
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, new, say, texts_of
-from threadkeep.text.words import words
+from threadkeep.text.words import marks, words
 
 
 @pytest.fixture
@@ -90,7 +90,8 @@ async def test_the_index_holds_exactly_the_words_of_a_message_until_it_is_purged
     await store.maintenance.catch_up()
     db = store.writer.connection
     db.execute("CREATE VIRTUAL TABLE temp.held USING fts5vocab (main, word, row)")
-    of_first, of_second = {"¤u1", "¤c1", *words(text)}, {"¤u1", "¤c2", "otter"}
+    of_both = {"¤u1", *marks("", clock())}
+    of_first, of_second = {"¤c1", *words(text), *marks(text, clock()), *of_both}, {"¤c2", "otter", *of_both}
     assert {term for (term,) in db.rows("SELECT term FROM held")} == of_first | of_second
     await store.delete(ADA, "first")
     clock.advance(60)
