@@ -89,10 +89,11 @@ class Conversations:
 
     @checked
     async def create(
-        self, *, scope: Scope = LOCAL, key: IdempotencyKey | None = None, **fields: Any
+        self, *, scope: Scope = LOCAL, key: str | IdempotencyKey | None = None, **fields: Any
     ) -> ConversationHandle:
         """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id... An id
-        that was chosen is a name which the user alone has for it, here and in `get`: see `Scope.id_named`."""
+        that was chosen is a name which the user alone has for it, here and in `get`: see `Scope.id_named`. With the
+        same `key` it is created only once."""
         new = NewConversation(**fields)
         if new.id is not None:
             if scope.user != LOCAL.user and not is_chosen(new.id):
@@ -102,7 +103,8 @@ class Conversations:
             raise InvalidValue("A name is given as the id.")
         self.check_assistant(new.assistant)
         ModelOptions.of(new.metadata)
-        created = await self._store.create(scope, new, key=key)
+        named = IdempotencyKey.of("create", key, new.model_dump(mode="json")) if isinstance(key, str) else key
+        created = await self._store.create(scope, new, key=named)
         value = created.conversation
         log_use(value.id, "reused" if created.replayed else "created")
         return ConversationHandle(self._runner, scope, value.id, value, replayed=created.replayed)

@@ -81,7 +81,7 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_card_runs(tmp_path: Path) -> None:
-    card, synchronous, shown = blocks_of("docs/reference/python-api.md")
+    card, _, synchronous, shown = blocks_of("docs/reference/python-api.md")
     play(card, tmp_path)
     assert run("python card.py", tmp_path).startswith("weather says: Rain in Oslo.")
     play(synchronous, tmp_path)

@@ -12,7 +12,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
-from threadkeep.errors import InvalidValue, ThreadkeepError
+from threadkeep.errors import InvalidValue, KeyReused, ThreadkeepError
 from threadkeep.retention.rules import Retention
 from threadkeep.retention.run import READ
 from threadkeep.store.audit import Wanted
@@ -48,12 +48,18 @@ async def test_the_newest_messages_are_as_many_as_asked_for_also_where_the_state
     assert len(await chat.messages()) == 6
 
 
-async def test_a_key_that_is_only_text_is_refused_by_name_and_makes_no_conversation(
-    conversations: Conversations,
-) -> None:
+async def test_a_key_that_is_none_is_refused_by_name_and_makes_no_conversation(conversations: Conversations) -> None:
     with pytest.raises(InvalidValue, match="argument key of create"):
-        await conversations.create(key="text")  # type: ignore[arg-type]
+        await conversations.create(key=7)  # type: ignore[arg-type]
     assert (await conversations._store.list(LOCAL)).items == ()
+
+
+async def test_a_key_may_be_a_text(conversations: Conversations) -> None:
+    first = await conversations.create(key="text", title="Once")
+    again = await conversations.create(key="text", title="Once")
+    assert (again.id, again.replayed) == (first.id, True)
+    with pytest.raises(KeyReused):
+        await conversations.create(key="text", title="Twice")
 
 
 async def test_an_assistant_that_is_not_there_and_a_message_of_nothing_are_refused(

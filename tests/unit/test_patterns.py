@@ -32,6 +32,7 @@ from threadkeep_retrieval.shown_lists import shown_lists
 PACKAGES = (
     "threadkeep",
     "threadkeep_assistants",
+    "threadkeep_client",
     "threadkeep_importers",
     "threadkeep_integrations",
     "threadkeep_protocols",

@@ -10,6 +10,30 @@ from threadkeep.conversation.message import Message
 TEXT_DELTA = "text.delta"
 UNSEEN = {"payload", "extract"}
 """Fields of a part that clients do not get: what only a provider can read, and text that is also in the file."""
+NAMES: dict[type, tuple[str, ...]] = {
+    events.TurnQueued: ("turn.queued",),
+    events.TurnStarted: ("turn.started",),
+    events.MessageStarted: ("message.started",),
+    events.TextDelta: ("text.delta",),
+    events.ReasoningDelta: ("reasoning.delta",),
+    events.MessageCompleted: ("message.completed",),
+    events.ToolCalled: ("tool.called",),
+    events.ToolReturned: ("tool.result",),
+    events.BlockAdded: ("block.added",),
+    events.StateChanged: ("state.changed",),
+    events.ConversationUpdated: ("conversation.updated",),
+    events.HeadChosen: ("head.chosen",),
+    events.CallDecided: ("call.decided",),
+    events.FeedbackGiven: ("feedback.given",),
+    events.TurnEnded: ("turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted"),
+    events.TurnWaiting: ("turn.waiting",),
+    events.TurnRetrying: ("turn.retrying",),
+    events.SpoolChanged: ("conversation.spooled",),
+    events.ReadersCounted: ("presence",),
+}
+"""What each event is called, which is its `type`."""
+UNFOLDED = {"call", "result", "change", "update", "approval", "feedback"}
+"""Fields that are values, whose own fields stand in the event."""
 Named = tuple[str, dict[str, Any]]
 
 

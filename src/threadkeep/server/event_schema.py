@@ -12,34 +12,11 @@ from typing_extensions import TypedDict  # pydantic wants this one before Python
 
 from threadkeep.conversation import events
 from threadkeep.conversation.blocks import AnyBlock, Block
+from threadkeep.conversation.event_json import NAMES, UNFOLDED
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.parts import Part
 from threadkeep.server.responses import ListedConversation, Shown, ShownContent, ShownParts
 
-NAMES: dict[type, tuple[str, ...]] = {
-    events.TurnQueued: ("turn.queued",),
-    events.TurnStarted: ("turn.started",),
-    events.MessageStarted: ("message.started",),
-    events.TextDelta: ("text.delta",),
-    events.ReasoningDelta: ("reasoning.delta",),
-    events.MessageCompleted: ("message.completed",),
-    events.ToolCalled: ("tool.called",),
-    events.ToolReturned: ("tool.result",),
-    events.BlockAdded: ("block.added",),
-    events.StateChanged: ("state.changed",),
-    events.ConversationUpdated: ("conversation.updated",),
-    events.HeadChosen: ("head.chosen",),
-    events.CallDecided: ("call.decided",),
-    events.FeedbackGiven: ("feedback.given",),
-    events.TurnEnded: ("turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted"),
-    events.TurnWaiting: ("turn.waiting",),
-    events.TurnRetrying: ("turn.retrying",),
-    events.SpoolChanged: ("conversation.spooled",),
-    events.ReadersCounted: ("presence",),
-}
-"""What each event is called, which is its `type`."""
-_UNFOLDED = {"call", "result", "change", "update", "approval", "feedback"}
-"""Fields that are values, whose own fields stand in the event."""
 _HIDDEN = {"kind", "depth", "shares"}
 _OPTIONAL = {"detail", "usage", "failure", "parts"}
 """Fields that are left out when there is nothing to say."""
@@ -64,7 +41,7 @@ def fields_of(kind: type) -> dict[str, Any]:
     """Return the fields of an event as clients get them, with their types."""
     fields: dict[str, Any] = {"type": Literal[NAMES[kind]]}
     for name, hint in get_type_hints(kind).items():
-        if name in _UNFOLDED:
+        if name in UNFOLDED:
             inside = {each: field.annotation for each, field in hint.model_fields.items() if each not in _HIDDEN}
             fields |= {each: _given(of) if name == "update" else of for each, of in inside.items()}
         elif (kind, name) != (events.TurnEnded, "state"):

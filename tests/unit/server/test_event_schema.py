@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.documents import ROOT
 from tests.unit.conversation.test_event_json import CONVERSATION, COUNT, EVENTS
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.event_json import to_json
+from threadkeep.conversation.event_json import NAMES, to_json
 from threadkeep.conversation.events import Event, Happening, TurnEnded
-from threadkeep.server.event_schema import NAMES, UNPLACED, event_schemas, fields_of
+from threadkeep.server.event_schema import UNPLACED, event_schemas, fields_of
 from threadkeep.server.sse import encode_event
 from threadkeep.turn_handle import TurnOutcome
 
