@@ -11,7 +11,7 @@ For all verbs:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import datetime, timedelta
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
@@ -317,8 +317,8 @@ class Store(Telling, ABC):
         """Return the open turns of a conversation, oldest first."""
 
     @abstractmethod
-    async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
-        """Add text to the message being written, which begins with offset 0; durable when it returns.
+    def write(self, lease: Lease, message: str, offset: int, text: str) -> Awaitable[None]:
+        """Add text to the message being written, which begins with offset 0; durable when it was awaited.
 
         `DraftMismatch` unless `offset` is the number of characters stored so far and the message is the one being
         written; `LeaseLost` if the lease is not the present one; `ContentTooLarge` if the message would become larger

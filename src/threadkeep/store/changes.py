@@ -8,9 +8,12 @@ the states of their turns, but not what a running turn appends on its way.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import Lease
+
+VerbT = TypeVar("VerbT", bound=Callable[..., Any])
 
 
 class Change(NamedTuple):
@@ -22,6 +25,11 @@ class Change(NamedTuple):
     conversation: str
     in_list: bool = True
     text: tuple[str, int, str] | None = None
+
+
+def text_change(lease: Lease, message: str, offset: int, text: str) -> Change:
+    """Return the change that text for a message is."""
+    return Change(lease.scope, lease.conversation, False, (message, offset, text))
 
 
 _WRITES: dict[str, Callable[..., Change | None]] = {
@@ -36,9 +44,7 @@ _WRITES: dict[str, Callable[..., Change | None]] = {
     "import_entries": lambda _, scope, imported: imported.new.id and Change(scope, imported.new.id),
     "start": lambda begun, scope, conversation, *args, **options: begun and Change(scope, conversation),
     "take": lambda _, turn, *args, **options: Change(turn.scope, turn.conversation),
-    "write": lambda _, lease, message, offset, text: Change(
-        lease.scope, lease.conversation, in_list=False, text=(message, offset, text)
-    ),
+    "write": lambda _, lease, message, offset, text: text_change(lease, message, offset, text),
 }
 """What each verb that writes has changed, given its answer and what it was asked."""
 _READS = ("snapshot", "newest", "after", "log")
@@ -56,7 +62,7 @@ class Telling:
         super().__init_subclass__(**options)
         for name in cls.__dict__.keys() & {*_WRITES, *_READS}:
             verb = cls.__dict__[name]
-            if not getattr(verb, "__isabstractmethod__", False):
+            if not getattr(verb, "__isabstractmethod__", False) and verb not in _TELLING:
                 setattr(cls, name, _noting(verb) if name in _READS else _telling(verb, _WRITES[name]))
 
     def tell(self, change: Change) -> None:
@@ -73,7 +79,16 @@ def _telling(verb: Callable[..., Any], change_of: Callable[..., Change | None]) 
             self.tell(change)
         return answer
 
-    return write
+    return tells_itself(write)
+
+
+_TELLING = set[Callable[..., Any]]()
+
+
+def tells_itself(verb: VerbT) -> VerbT:
+    """Mark a verb that tells what it did, so that nobody else does."""
+    _TELLING.add(verb)
+    return verb
 
 
 def _noting(verb: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ lists and searches.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Awaitable, Iterable, Sequence, Set
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -31,7 +31,7 @@ from threadkeep.store.checks import check_adopt, check_import
 from threadkeep.store.import_rules import ImportRules
 from threadkeep.store.paging import Listing, ListQuery, Search, activity_after, check_limit, list_page, search_after
 from threadkeep.store.record import End
-from threadkeep.store.rules import Decision, EndMovedError, Verb, key_use, replayed
+from threadkeep.store.rules import AddedText, Decision, EndMovedError, Verb, key_use, replayed
 from threadkeep.store.unreached import Damage, Unreached
 from threadkeep.text.query import Query
 from threadkeep.text.words import MARK, query_forms
@@ -211,9 +211,9 @@ class RuledStore(Store, Operations):
     async def extend(self, lease: Lease, lease_for: timedelta) -> None:
         await self._write_for(lease, Verb(lambda end: self._rules.extend(end, lease, lease_for)))
 
-    async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
-        verb = Verb(lambda end: self._rules.write(end, lease, message, offset, text), patient=True)
-        await self._write_for(lease, verb)
+    def write(self, lease: Lease, message: str, offset: int, text: str) -> Awaitable[None]:
+        added = AddedText(lease, message, offset, text)
+        return self._write_for(lease, Verb(lambda end: self._rules.write(end, added)))
 
     # Lists and searches
 

@@ -35,6 +35,15 @@ class EndMovedError(Exception):
     """Others wrote between reading the end of the log and committing."""
 
 
+class AddedText(NamedTuple):
+    """Text for the message that the holder of a lease is writing, and its place there."""
+
+    lease: Lease
+    message: str
+    offset: int
+    text: str
+
+
 class Decision(NamedTuple, Generic[T_co]):
     """What is to be committed, and how to answer with the entries that it makes.
 
@@ -51,14 +60,13 @@ class Decision(NamedTuple, Generic[T_co]):
 class Verb(NamedTuple, Generic[T_co]):
     """A request to write: how to decide about it, and what it needs of the end of the log.
 
-    `parent` is an entry that the decision asks about. A patient one would rather share a commit than have its own at
-    once. What is `brought` by people is held against the caps. `act` goes into the audit log with the record.
+    `parent` is an entry that the decision asks about. What is `brought` by people is held against the caps. `act` goes
+    into the audit log with the record.
     """
 
     decide: Callable[[End], Decision[T_co]]
     key: IdempotencyKey | None = None
     parent: int | None = None
-    patient: bool = False
     brought: bool = False
     act: AuditRow | None = None
 
@@ -209,7 +217,14 @@ class Rules:
         turn = _check_lease(end, lease).model_copy(update={"until": self.clock() + lease_for})
         return self.decision(_nothing, open_turn=turn)
 
-    def write(self, end: End, lease: Lease, message: str, offset: int, text: str) -> Decision[None]:
+    def write(self, end: End, added: AddedText) -> Decision[None]:
+        self.check_text(end, added)
+        chunk = Chunk.trusted(turn=added.lease.turn, message=added.message, text=added.text)
+        return self.decision(_nothing, chunk=chunk)
+
+    def check_text(self, end: End, added: AddedText) -> None:
+        """Refuse text that does not continue the message being written."""
+        lease, message, offset, text = added
         check_chunk(message, offset, text)
         _check_lease(end, lease)
         begun = end.draft
@@ -217,7 +232,6 @@ class Rules:
             raise errors.DraftMismatch
         if (begun.bytes if begun else 0) + len(text.encode()) > self.max_bytes:
             raise errors.ContentTooLarge(f"An entry may hold at most {self.max_bytes} bytes.")
-        return self.decision(_nothing, chunk=Chunk.trusted(turn=lease.turn, message=message, text=text))
 
 
 _VERSIONED = StateChange | Update | HeadChoice

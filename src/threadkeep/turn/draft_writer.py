@@ -22,7 +22,8 @@ class DraftWriter:
         self._lease = lease
         self._waiting: list[str] = []
         self._size = 0
-        self._writing: asyncio.Task[None] | None = None
+        self._text = ""
+        self._writing: asyncio.Future[None] | None = None
 
     async def think(self, text: str, *, begins: bool) -> None:
         """Take some reasoning, as `write` takes text; `begins` starts a new piece of it."""
@@ -46,7 +47,6 @@ class DraftWriter:
         self._begin()
         while self._writing is not None:
             await self._result()
-            self._begin()
         return "".join(self._written)
 
     async def drop(self, timeout: float) -> None:
@@ -54,34 +54,40 @@ class DraftWriter:
         self._waiting.clear()
         if self._writing is not None:
             await asyncio.wait((self._writing,), timeout=timeout)
-            if self._writing.done():
-                self._writing.exception()
-            else:
+            if self._writing is not None:
                 self._writing.cancel()
 
     def _begin(self) -> None:
-        if self._writing is None and self._waiting:
-            self._writing = asyncio.create_task(self._write())
+        """Write what waits, unless a write is under way or has failed."""
+        if self._writing is not None or not self._waiting:
+            return
+        whole = "".join(self._waiting)
+        # In pieces, so that of a text that is too large for an entry as much as possible is kept.
+        text, rest = whole[:MOST_UNWRITTEN], whole[MOST_UNWRITTEN:]
+        self._waiting[:] = [rest] if rest else []
+        self._size = len(rest)
+        self._text = text
+        self._writing = asyncio.ensure_future(self._store.write(self._lease, self.message, self.offset, text))
+        self._writing.add_done_callback(self._note)
+
+    def _note(self, writing: asyncio.Future[None]) -> None:
+        """Take note of a write that is over, and write what has come meanwhile. A failed one stays, to be told of."""
+        if self._writing is writing and not writing.cancelled() and writing.exception() is None:
+            self._written.append(self._text)
+            self.offset += len(self._text)
+            self._writing = None
+            self._begin()
 
     async def _result(self) -> None:
         """Wait for the write that is under way; if this is cancelled, it can be waited for again."""
-        if self._writing is None:
+        writing = self._writing
+        if writing is None:
             return
-        if not self._writing.done():
-            await asyncio.wait((self._writing,))
-        writing, self._writing = self._writing, None
-        if writing.exception() is not None:
+        if not writing.done():
+            await asyncio.wait((writing,))
+        self._note(writing)
+        if self._writing is writing:
+            self._writing = None
             # Writing on after text that could not be written would leave a gap.
             self._waiting.clear()
-        writing.result()
-
-    async def _write(self) -> None:
-        while self._waiting:
-            whole = "".join(self._waiting)
-            # In pieces, so that of a text that is too large for an entry as much as possible is kept.
-            text, rest = whole[:MOST_UNWRITTEN], whole[MOST_UNWRITTEN:]
-            self._waiting[:] = [rest] if rest else []
-            self._size = len(rest)
-            await self._store.write(self._lease, self.message, self.offset, text)
-            self._written.append(text)
-            self.offset += len(text)
+            writing.result()

@@ -29,7 +29,7 @@ from threadkeep.errors import InvalidValue, SpoolFull, StoreBusy, StoreCorrupt, 
 from threadkeep.store.checks import check_adopt
 from threadkeep.store.filesystem import make_folder, translating_os_errors, unused_name, write_file
 from threadkeep.store.record import KeyPlace, KeyUse, Tip
-from threadkeep.store.rules import Verb
+from threadkeep.store.rules import AddedText, Verb
 from threadkeep.store.sqlite.opening import set_log_aside
 from threadkeep.store.sqlite.pair import make_tables
 from threadkeep.store.sqlite.reader import Reader
@@ -235,7 +235,7 @@ class SpoolFile(SqliteStore):
             if adopt is not None:
                 self._log.write(*copy.place, Verb(lambda end: self._rules.adopt(end, adopt, rows, {})), self.caps)
             if (lease := copy.lease) is not None and text:
-                written = Verb(lambda end: self._rules.write(end, lease, message, 0, text))
+                written = Verb(lambda end: self._rules.write(end, AddedText(lease, message, 0, text)))
                 self._log.write(*copy.place, written, self.caps)
 
         await self.run(work)

@@ -11,12 +11,17 @@ from threadkeep.conversation.entry import Body, Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import ConversationBusy, DraftMismatch, InvalidParent, LeaseLost
+from threadkeep.store.base import Store
 from threadkeep.store.values import Append, Begin
 from threadkeep.testing.samples import MINUTE, answered, asked, key
 
 T = TypeVar("T")
 
 FINAL = (TurnState.COMPLETED, TurnState.FAILED, TurnState.CANCELLED, TurnState.INTERRUPTED)
+
+
+async def _write(store: Store, lease: Lease, message: str, offset: int, text: str) -> None:
+    await store.write(lease, message, offset, text)
 
 
 class TurnRules(Machine):
@@ -119,11 +124,11 @@ class TurnRules(Machine):
         offset = len(draft.text) if draft else 0
         if wrong:
             store = self.handle(which)
-            self.refuse(store.write(lease, message, offset + 1, text), DraftMismatch)
+            self.refuse(_write(store, lease, message, offset + 1, text), DraftMismatch)
             if draft:
-                self.refuse(store.write(lease, "another", 0, text), DraftMismatch)
+                self.refuse(_write(store, lease, "another", 0, text), DraftMismatch)
             return
-        self.run(self.handle(which).write(lease, message, offset, text))
+        self.run(_write(self.handle(which), lease, message, offset, text))
         if draft is None:
             here.draft = DraftModel(message, lease.turn, self.clock.now, text)
         else:
@@ -172,7 +177,7 @@ class TurnRules(Machine):
             return
         lease = dead[at % len(dead)]
         store = self.handle(which)
-        self.refuse(store.write(lease, "zombie", 0, "text"), LeaseLost)
+        self.refuse(_write(store, lease, "zombie", 0, "text"), LeaseLost)
         self.refuse(store.extend(lease, MINUTE), LeaseLost)
         if lease.conversation in {here.id for here in self.model}:
             append = Append(bodies=(answered("zombie"),), lease=lease)

@@ -152,8 +152,7 @@ class FilesStore(SqliteStore):
             raise
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
-        if not verb.patient:
-            await self._take_in(scope.tenant, conversation)
+        await self._take_in(scope.tenant, conversation)
         try:
             return await super()._write(scope, conversation, verb)
         except ConversationNotFound:

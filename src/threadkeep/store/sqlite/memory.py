@@ -33,7 +33,7 @@ class MemoryWriter(Transactions):
         self._log = log
         self._closed = False
 
-    async def run(self, work: Callable[[], T], *, patient: bool = False) -> T:
+    async def run(self, work: Callable[[], T]) -> T:
         if self._closed:
             raise StoreUnavailable("The store is closed.")
         with translating_sqlite_errors(self.connection):
@@ -59,6 +59,8 @@ class MemoryStore(SqliteStore):
         RuledStore.__init__(self, clock, ids, max_bytes)
         log = LogWriter(Reader(_new_database()), clock)
         self._wire(log, MemoryWriter(log), log.reader)
+
+    write = RuledStore.write
 
     async def close(self) -> None:
         self._closed = True

@@ -6,8 +6,8 @@ a search, which may read much, is made in a thread.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self, TypeVar
@@ -21,17 +21,19 @@ from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Run, Tree
-from threadkeep.conversation.turn import Turn
-from threadkeep.errors import StoreUnavailable
+from threadkeep.conversation.turn import Lease, Turn
+from threadkeep.errors import StoreUnavailable, ThreadkeepError
 from threadkeep.store import filesystem
 from threadkeep.store.caps import Caps
+from threadkeep.store.changes import tells_itself, text_change
 from threadkeep.store.checks import check_new
 from threadkeep.store.filesystem import warn_if_shared
 from threadkeep.store.paging import Listing, ListQuery, Search, check_limit, hit_page
 from threadkeep.store.ruled import RuledStore
-from threadkeep.store.rules import Verb
+from threadkeep.store.rules import AddedText, Verb
 from threadkeep.store.sqlite import index, search
 from threadkeep.store.sqlite.audit import SqliteAudit
+from threadkeep.store.sqlite.drafts import Drafts, Stored
 from threadkeep.store.sqlite.files import SqliteFiles
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.log import SqliteLog
@@ -72,6 +74,7 @@ class SqliteStore(RuledStore):
         self._log = log
         self._remover = Remover(log)
         self.writer = writer
+        self._drafts = Drafts(self._add_texts, lambda added: self.tell(text_change(*added)))
         self._reader = reader
         self.keyring = SqliteKeyRing(self._run_on_database)
         self.audit = SqliteAudit(bytes(reader.db.value("SELECT value FROM secret")), self._run_on_database)
@@ -95,6 +98,7 @@ class SqliteStore(RuledStore):
         if self._closed:
             return
         self._closed = True
+        await self._drafts.close()
         await self.maintenance.close()
         await self.writer.close()
         async with self._searching:
@@ -256,11 +260,24 @@ class SqliteStore(RuledStore):
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
         with self._damage.noted(conversation):
-            answer = await self.writer.run(
-                lambda: self._log.write(scope, conversation, verb, self.caps), patient=verb.patient
-            )
+            answer = await self.writer.run(lambda: self._log.write(scope, conversation, verb, self.caps))
         await self._follow()
         return answer
+
+    @tells_itself
+    def write(self, lease: Lease, message: str, offset: int, text: str) -> Awaitable[None]:
+        if self._closed:
+            raise StoreUnavailable("The store is closed.")
+        return self._drafts.add(AddedText(lease, message, offset, text))
+
+    async def _add_texts(self, texts: Sequence[AddedText]) -> Stored:
+        answers = await self.writer.run(lambda: self._log.add_texts(texts, self._rules.check_text))
+        for added, error in zip(texts, answers, strict=True):
+            with suppress(ThreadkeepError), self._damage.noted(added.lease.conversation):
+                if error is not None:
+                    raise error
+        await self._follow()
+        return answers
 
     async def _run_on_database(self, work: Callable[[SqliteDatabase], T], *, writes: bool = True) -> T:
         if writes:

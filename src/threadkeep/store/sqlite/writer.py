@@ -1,10 +1,9 @@
 """The one writer of an SQLite file in this process: it groups the work of all callers into commits.
 
 Callers that ask in the same round of the event loop, or while a commit is under way, share one commit and one fsync.
-A caller that is alone does not even wait for the round to end. Only those who can wait do so for a timer: of answers
-that are being written at the same time, the words of half a millisecond share a commit. Where the disk answers fast, a
-commit costs less than waking a thread, so it is made right in the event loop; where it does not, or another process
-holds the file, it is made in a thread beside it.
+A caller that is alone does not even wait for the round to end. Where the disk answers fast, a commit costs less than
+waking a thread, so it is made right in the event loop; where it does not, or another process holds the file, it is made
+in a thread beside it.
 """
 
 import asyncio
@@ -27,8 +26,6 @@ Work = Callable[[], Any]
 SLOW_SECONDS = 0.002
 """Commits that take longer on average are made in the thread."""
 LARGEST_GROUP = 256
-PACE_SECONDS = 0.0005
-"""So long after one commit of patient callers comes the next."""
 ALONE_AT_MOST = 16
 """How often a caller may commit in one round of the event loop before others get their chance."""
 
@@ -59,7 +56,6 @@ class _SpoiledError(Exception):
 class _Job(NamedTuple):
     work: Work
     done: asyncio.Future[Any]
-    patient: bool
 
 
 class Transactions(ABC):
@@ -68,11 +64,8 @@ class Transactions(ABC):
     connection: SqliteDatabase
 
     @abstractmethod
-    async def run(self, work: Callable[[], T], *, patient: bool = False) -> T:
-        """Do the work in a transaction, maybe with others'; return its result once durable, or raise its error.
-
-        Who is patient would rather share a commit than have one at once.
-        """
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do the work in a transaction, maybe with others'; return its result once durable, or raise its error."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -102,25 +95,23 @@ class Writer(Transactions):
         self._thread = start_thread("threadkeep-writer")
         self._jobs: list[_Job] = []
         self._flushing: asyncio.Handle | None = None
-        self._is_paced = False
         self._in_thread: asyncio.Task[None] | None = None
         self._round: list[asyncio.Task[Any] | None] = []
         self._crowded = False
-        self._paced = 0.0
         self._patience = -1
         self._seconds = 0.0
         self.checkpoints = Checkpoints(connection)
         self._pair = Pair(connection)
         self._closed = False
 
-    async def run(self, work: Callable[[], T], *, patient: bool = False) -> T:
+    async def run(self, work: Callable[[], T]) -> T:
         if self._closed:
             raise StoreUnavailable("The store is closed.")
-        if self._is_alone(patient):
+        if self._is_alone():
             answers = self._commit_at_once([work])
             if answers is not None:
                 return cast(T, _result(answers[0]))
-        job = _Job(work, self._loop.create_future(), patient)
+        job = _Job(work, self._loop.create_future())
         self._jobs.append(job)
         self._schedule()
         result: T = await job.done
@@ -135,10 +126,8 @@ class Writer(Transactions):
         self._pair.close()
         self.connection.close()
 
-    def _is_alone(self, patient: bool) -> bool:
+    def _is_alone(self) -> bool:
         """Whether no other task has asked in this round, nor usually does."""
-        if patient and self._loop.time() < self._paced:
-            return False
         if self._crowded or self._jobs or self._flushing or not self._is_fast():
             return False
         task = asyncio.current_task()
@@ -147,8 +136,6 @@ class Writer(Transactions):
         elif self._round[0] is not task or len(self._round) >= ALONE_AT_MOST:
             return False
         self._round.append(task)
-        if patient:
-            self._paced = self._loop.time() + PACE_SECONDS
         return True
 
     def _is_fast(self) -> bool:
@@ -156,22 +143,13 @@ class Writer(Transactions):
         return self._in_thread is None and self._seconds < SLOW_SECONDS and not self.checkpoints.is_due
 
     def _schedule(self) -> None:
-        """See to it that who waits gets a commit: in the next round, or when the patient have waited long enough."""
-        if not self._jobs or self._in_thread is not None:
-            return
-        if self._jobs[-1].patient and self._loop.time() < self._paced:
-            if self._flushing is None:
-                self._flushing, self._is_paced = self._loop.call_at(self._paced, self._flush), True
-        elif self._flushing is None or self._is_paced:
-            if self._flushing is not None:
-                self._flushing.cancel()
-            self._flushing, self._is_paced = self._loop.call_soon(self._flush), False
+        """See to it that who waits gets a commit in the next round."""
+        if self._jobs and self._in_thread is None and self._flushing is None:
+            self._flushing = self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         self._flushing = None
         group, self._jobs = self._jobs[:LARGEST_GROUP], self._jobs[LARGEST_GROUP:]
-        if any(job.patient for job in group):
-            self._paced = self._loop.time() + PACE_SECONDS
         self._crowded = len(group) > 1
         answers = self._commit_at_once([job.work for job in group]) if self._is_fast() else None
         if answers is None:

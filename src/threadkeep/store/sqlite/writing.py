@@ -4,10 +4,10 @@ Every function here runs inside a transaction of the writer: all or nothing.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import NewConversation
@@ -16,13 +16,12 @@ from threadkeep.conversation.facts import ConversationFacts, Status
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn, TurnChange
-from threadkeep.errors import AlreadyExists
+from threadkeep.errors import AlreadyExists, ConversationNotFound, LeaseLost, ThreadkeepError
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import size_of
 from threadkeep.store.codec import STATE, Row, encode_facts, encode_id, microseconds
 from threadkeep.store.file_tables import attached_files
 from threadkeep.store.record import (
-    Chunk,
     DraftEnd,
     EntryPlace,
     KeyPlace,
@@ -31,7 +30,7 @@ from threadkeep.store.record import (
     Tip,
     place_entries,
 )
-from threadkeep.store.rules import Verb, check_same, finishes, key_use, version_after
+from threadkeep.store.rules import AddedText, Verb, check_same, finishes, key_use, version_after
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.audit import add_act
 from threadkeep.store.sqlite.files import DELETED
@@ -48,6 +47,7 @@ _INSERT = (
     f"INSERT INTO entry (tenant, conversation, {ENTRY}, crc, messages) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_INSERT_CHUNK = "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -212,7 +212,8 @@ class LogWriter:
         for turn in record.turns:
             self._keep_turn(end, turn)
         if record.chunk is not None:
-            self._keep_chunk(end, record.chunk, record)
+            chunk = record.chunk
+            self.db.execute(_INSERT_CHUNK, self._chunk(end, chunk.message, chunk.turn, chunk.text, record.at))
         elif end.draft and finishes(record, end.draft):
             end.draft = None
             self.db.execute(f"DELETE FROM chunk {HERE}", end.log.key[:2])
@@ -280,18 +281,38 @@ class LogWriter:
             (*end.log.key[:2], turn.number, turn.state, turn.owner, until, turn.fence),
         )
 
-    def _keep_chunk(self, end: SqliteEnd, chunk: Chunk, record: Record) -> None:
+    def _chunk(self, end: SqliteEnd, message: str, turn: int, text: str, at: datetime) -> tuple[Any, ...]:
+        """Return the row of some more text of the message being written, which may begin with it."""
+        tenant, conversation, *_ = end.log.key
         draft = end.draft
         if draft is None:
-            draft = DraftEnd(chunk.message, chunk.turn, 0, 0)
-            self.db.execute(
-                "INSERT INTO draft VALUES (?, ?, ?, ?, ?)",
-                (*end.log.key[:2], chunk.turn, chunk.message, microseconds(record.at)),
-            )
-        characters, size = draft.characters + len(chunk.text), draft.bytes + len(chunk.text.encode())
-        columns = (*end.log.key[:2], draft.characters, characters, size, chunk.text)
-        self.db.execute("INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
-        end.draft = DraftEnd(chunk.message, chunk.turn, characters, size)
+            draft = DraftEnd(message, turn, 0, 0)
+            begun = (tenant, conversation, turn, message, microseconds(at))
+            self.db.execute("INSERT INTO draft VALUES (?, ?, ?, ?, ?)", begun)
+        characters = draft.characters + len(text)
+        size = draft.bytes + (len(text) if text.isascii() else len(text.encode()))
+        end.draft = DraftEnd(message, turn, characters, size)
+        columns = (tenant, conversation, draft.characters, characters, size, text)
+        return (*columns, checksum(*columns))
+
+    def add_texts(
+        self, texts: Sequence[AddedText], check: Callable[[SqliteEnd, AddedText], None]
+    ) -> list[ThreadkeepError | None]:
+        """Add texts to the messages being written, each if it passes the check; return why the others did not."""
+        answers, columns, now = list[ThreadkeepError | None](), [], self.clock()
+        for added in texts:
+            try:
+                end = self.end(added.lease.scope, added.lease.conversation)
+                check(end, added)
+            except ConversationNotFound:
+                answers.append(LeaseLost())
+            except ThreadkeepError as error:
+                answers.append(error)
+            else:
+                columns.append(self._chunk(end, added.message, added.lease.turn, added.text, now))
+                answers.append(None)
+        self.db.executemany(_INSERT_CHUNK, columns)
+        return answers
 
     def keep_key(self, key: ConversationKey, made: KeyPlace) -> None:
         """Keep an idempotency key of a conversation."""

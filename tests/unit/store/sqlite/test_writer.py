@@ -23,49 +23,20 @@ async def writer(tmp_path: Path) -> AsyncIterator[Writer]:
     await writer.close()
 
 
-async def _say(writer: Writer, word: str, *, patient: bool) -> None:
-    await writer.run(lambda: writer.connection.execute("INSERT INTO said VALUES (?)", (word,)), patient=patient)
+async def _say(writer: Writer, word: str) -> None:
+    await writer.run(lambda: writer.connection.execute("INSERT INTO said VALUES (?)", (word,)))
 
 
 async def _said(writer: Writer) -> list[str]:
     return await writer.run(lambda: [word for (word,) in writer.connection.rows("SELECT word FROM said")])
 
 
-async def test_who_is_patient_and_alone_does_not_wait(writer: Writer) -> None:
-    await _say(writer, "one", patient=True)
-    assert writer.commits == 1
-
-
-async def test_the_words_of_many_patient_callers_share_commits(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("threadkeep.store.sqlite.writer.PACE_SECONDS", 60.0)
-    await _say(writer, "first", patient=True)
-    # Each asks in a round of its own, as the words of different models come.
-    waiting = []
-    for number in range(20):
-        waiting.append(asyncio.create_task(_say(writer, f"word {number}", patient=True)))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-    assert writer.commits == 1
-    # Who is in a hurry takes all of them along.
-    await _say(writer, "now", patient=False)
-    await asyncio.gather(*waiting)
-    assert writer.commits == 2
-    assert await _said(writer) == ["first", *(f"word {number}" for number in range(20)), "now"]
-
-
-async def test_the_patient_get_their_commit_if_nobody_else_comes(writer: Writer) -> None:
-    await _say(writer, "first", patient=True)
-    async with asyncio.timeout(30):
-        await asyncio.gather(*(_say(writer, "next", patient=True) for _ in range(3)))
-    assert len(await _said(writer)) == 4
-
-
 async def test_what_waits_is_committed_before_the_writer_closes(tmp_path: Path) -> None:
     connection, _ = open_file(tmp_path / "two.db")
     connection.execute("CREATE TABLE said (word TEXT)")
     writer = Writer(connection, lambda: None, lambda: None)
-    await _say(writer, "first", patient=True)
-    waiting = asyncio.create_task(_say(writer, "last", patient=True))
+    await _say(writer, "first")
+    waiting = asyncio.create_task(_say(writer, "last"))
     await asyncio.sleep(0)
     async with asyncio.timeout(30):
         await writer.close()
@@ -82,10 +53,10 @@ async def test_a_crowd_is_answered_when_beginning_fails_in_the_event_loop(
 ) -> None:
     monkeypatch.setattr(writer, "_begun", _no_memory)
     async with asyncio.timeout(30):
-        answers = await asyncio.gather(*(_say(writer, "x", patient=False) for _ in range(5)), return_exceptions=True)
+        answers = await asyncio.gather(*(_say(writer, "x") for _ in range(5)), return_exceptions=True)
     assert [type(answer) for answer in answers] == [StoreUnavailable] * 5
     monkeypatch.undo()
-    await _say(writer, "room again", patient=False)
+    await _say(writer, "room again")
     assert await _said(writer) == ["room again"]
 
 
@@ -99,10 +70,10 @@ async def test_a_crowd_is_answered_when_the_thread_fails(
     monkeypatch.setattr(writer, "_seconds", 1.0)
     monkeypatch.setattr(writer, "_commit_patiently", fail)
     async with asyncio.timeout(30):
-        answers = await asyncio.gather(*(_say(writer, "x", patient=False) for _ in range(5)), return_exceptions=True)
+        answers = await asyncio.gather(*(_say(writer, "x") for _ in range(5)), return_exceptions=True)
     assert [type(answer) for answer in answers] == [StoreUnavailable] * 5
     monkeypatch.undo()
-    await _say(writer, "again", patient=False)
+    await _say(writer, "again")
     assert await _said(writer) == ["again"]
 
 
@@ -113,12 +84,12 @@ async def test_commits_go_on_when_no_thread_can_be_started(writer: Writer, monke
     monkeypatch.setattr(threading.Thread, "start", refuse)
     monkeypatch.setattr(writer, "_seconds", 1.0)
     async with asyncio.timeout(30):
-        await asyncio.gather(*(_say(writer, "x", patient=False) for _ in range(5)))
+        await asyncio.gather(*(_say(writer, "x") for _ in range(5)))
     assert len(await _said(writer)) == 5
 
 
 async def test_a_rollback_that_fails_does_not_spoil_the_next_commit(writer: Writer) -> None:
-    await _say(writer, "kept", patient=False)
+    await _say(writer, "kept")
 
     def leave_open() -> None:
         writer.connection.execute("INSERT INTO said VALUES ('undone')")
