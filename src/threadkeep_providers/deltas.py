@@ -1,6 +1,6 @@
 """From the bytes of a stream to our deltas: server-sent events of JSON, and the buffer that takes what they say."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from json import JSONDecoder
 from typing import Any
 
@@ -12,7 +12,17 @@ MOST_OF_EVENT = 16 * 1024 * 1024
 """How many bytes one event may have."""
 
 Event = Mapping[str, Any]
-_parsed = JSONDecoder().decode
+_decode = JSONDecoder().raw_decode
+_PIECE = 64 * 1024
+"""Up to so many bytes, a piece of a stream is looked at for being one whole event."""
+
+
+def _parsed(text: str) -> Any:
+    """Return the JSON value in a text; only white space may follow it."""
+    value, end = _decode(text)
+    if end != len(text) and text[end:].strip():
+        raise ValueError("an event is more than JSON")
+    return value
 
 
 class DeltaBuffer:
@@ -55,7 +65,8 @@ class DeltaBuffer:
 
     def drain(self) -> list[Delta]:
         """Return what came since the last time."""
-        self._join()
+        if self._texts or self._thoughts:
+            self._join()
         ready, self._ready = self._ready, []
         if self._usage is not None:
             ready.append(Used(self._usage))
@@ -71,18 +82,23 @@ class DeltaBuffer:
 
     def _join(self) -> None:
         """Join the collected pieces of text or reasoning."""
-        if self._thoughts and (thought := self._whole_text("".join(self._thoughts))):
-            self._ready.append(Reasoned(text=thought))
-        if self._texts and (text := self._whole_text("".join(self._texts))):
-            self._ready.append(Text(text))
-        self._thoughts, self._texts = [], []
+        if self._thoughts:
+            if thought := self._whole_text("".join(self._thoughts)):
+                self._ready.append(Reasoned(text=thought))
+            self._thoughts = []
+        if self._texts:
+            if text := self._whole_text("".join(self._texts)):
+                self._ready.append(Text(text))
+            self._texts = []
 
     def _whole_text(self, text: str) -> str:
         """Return the text with surrogate pairs joined; a first half at the end waits for the next piece."""
+        if text.isascii() and not self._half:
+            return text
         text, self._half = self._half + text, ""
         if "\ud800" <= text[-1:] <= "\udbff":
             text, self._half = text[:-1], text[-1]
-        return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def _call_index(self, index: int | str | None, id: str | None, name: str | None) -> int:
         """Return the place of a call. Some providers give no index, and some give one index to several calls."""
@@ -108,7 +124,15 @@ class Events:
         self._data: list[bytes] = []
         self._size = 0
 
-    def feed(self, data: bytes) -> Iterator[Any]:
+    def feed(self, data: bytes) -> Iterable[Any]:
+        """Return the events that end in this piece of the stream. Most pieces are one event, whole."""
+        is_whole = data.startswith(b"data: {") and data.endswith(b"}\n\n") and data.count(b"\n") == 2
+        if is_whole and not (self._size or self._data) and len(data) < _PIECE:
+            self.count += 1
+            return (_parsed(data[6:-2].decode()),)
+        return self._fed(data)
+
+    def _fed(self, data: bytes) -> Iterator[Any]:
         self._rest.append(data)
         self._size += len(data)
         if self._size > MOST_OF_EVENT:
@@ -125,5 +149,5 @@ class Events:
                 text, self._data = b"\n".join(self._data), []
                 if text != b"[DONE]":
                     self.count += 1
-                    yield _parsed(text.decode())
+                    yield _parsed(text.decode().strip())
         self._size = len(self._rest[0]) + sum(map(len, self._data))

@@ -11,7 +11,8 @@ whom text was told as one piece and another who got it word by word agree on it.
 """
 
 import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64decode
+from binascii import b2a_base64
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2s
@@ -31,6 +32,7 @@ _WRITING = _INDEXES * OFFSETS
 _ENTRY = 2 * _WRITING
 """The positions of an entry: the places in a message that was being written then, for each of its first events; and
 after them those of further events, while nothing was being written."""
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _PLACE = re.compile(
     r"(?P<seq>[0-9a-f]+)(-(?P<mark>[0-9a-f]+))?\.(?P<index>[0-9a-f]+)"
     r"(\.(?P<thought>t?)(?P<offset>[0-9a-f]+)\.(?P<message>.+))?"
@@ -103,7 +105,7 @@ def mark_of(created_at: datetime) -> int:
 def seal(place: str, owner: str) -> str:
     """Return `place` as an opaque text that `unseal` accepts for the same owner only."""
     raw = place.encode()
-    return urlsafe_b64encode(_checksum(raw, owner) + raw).rstrip(b"=").decode()
+    return b2a_base64(_checksum(raw, owner) + raw, newline=False).rstrip(b"=").translate(_URL_SAFE).decode()
 
 
 def unseal(text: object, owner: str) -> str:

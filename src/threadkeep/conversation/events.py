@@ -209,6 +209,7 @@ Happening = (
 )
 
 
+_ENDS = (TurnEnded, TurnWaiting)
 FEW_WORDS = 256
 """Up to so many characters, about what models send at a time, text events are cached for other readers."""
 
@@ -232,4 +233,4 @@ class Event:
 
     def ends(self, turn: int) -> bool:
         """Whether this is the last event of a turn: it is over, or waits for a person."""
-        return isinstance(self.what, TurnEnded | TurnWaiting) and self.what.turn == turn
+        return isinstance(self.what, _ENDS) and self.what.turn == turn

@@ -1,14 +1,15 @@
 """Server-sent events on the wire: how an event becomes bytes, and the answer that streams them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from functools import lru_cache
 from json import JSONEncoder
+from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
 from starlette.responses import StreamingResponse
-from starlette.types import Message, Send
+from starlette.types import Send
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.event_json import TEXT_DELTA, to_json
@@ -19,6 +20,8 @@ STREAM_HEADERS = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering"
 """What keeps caches and proxies from holding events back."""
 
 
+_UNLOGGED = (ReadersCounted, TurnRetrying, SpoolChanged)
+"""Events that are in no log, so that they have no place in it."""
 _as_json = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -33,22 +36,23 @@ class DialectEvent(NamedTuple):
 def encode_event(event: Event | DialectEvent, conversation: str) -> bytes:
     if isinstance(event, DialectEvent):
         return encode(event.name, event.data, event.cursor.encode(conversation), typed=False)
-    match event.what:
-        case ReadersCounted() | TurnRetrying() | SpoolChanged():
-            return encode(*to_json(event.what))
-        case TextDelta(message=message, text=text) if len(text) <= FEW_WORDS and not event.cursor.mark:
-            place = event.cursor
-            return _encode_words(message, text, conversation, place.seq, place.index, place.offset)
-        case _:
-            name, data = to_json(event.what)
-            return encode(name, data | _position(event.cursor), event.cursor.encode(conversation))
+    what, place = event.what, event.cursor
+    if isinstance(what, TextDelta) and len(what.text) <= FEW_WORDS and not place.mark:
+        return _encode_words(what.message, what.text, conversation, place.seq, place.index, place.offset)
+    if isinstance(what, _UNLOGGED):
+        return encode(*to_json(what))
+    name, data = to_json(what)
+    return encode(name, data | _position(place), place.encode(conversation))
 
 
 @lru_cache(maxsize=256)
 def _encode_words(message: str, text: str, conversation: str, seq: int, index: int, offset: int) -> bytes:
     """Return a short text event as bytes, encoded once for all readers of the conversation."""
     place = Cursor.trusted(seq=seq, index=index, message=message, offset=offset, is_thought=False, mark=0)
-    return encode(TEXT_DELTA, {"message": message, "text": text} | _position(place), place.encode(conversation))
+    position = "" if place.position is None else f',"position":{place.position}'
+    said = f'"message":{encode_basestring(message)},"text":{encode_basestring(text)}'
+    data = f'{{{said}{position},"type":"{TEXT_DELTA}"}}'
+    return _framed(TEXT_DELTA, data, place.encode(conversation))
 
 
 def _position(cursor: Cursor) -> dict[str, int]:
@@ -59,7 +63,10 @@ def _position(cursor: Cursor) -> dict[str, int]:
 def encode(name: str, data: dict[str, Any], id: str | None = None, *, typed: bool = True) -> bytes:
     """Return name and data, in which the name is the `type`, as one event. JSON escapes every line end, so a field
     never breaks off."""
-    text = _as_json(data | {"type": name} if typed else data)
+    return _framed(name, _as_json(data | {"type": name} if typed else data), id)
+
+
+def _framed(name: str, text: str, id: str | None) -> bytes:
     if not text.isascii():
         text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
     place = f"id: {id}\n" if id is not None else ""
@@ -81,18 +88,15 @@ class EventStream(StreamingResponse):
     async def stream_response(self, send: Send) -> None:
         loop = asyncio.get_running_loop()
         self._sent_at = loop.time()
-
-        def send_noting(message: Message) -> Awaitable[None]:
-            self._sent_at = loop.time()
-            if not message.get("more_body", True):
-                beating.cancel()
-            return send(message)
-
         beating = asyncio.create_task(self._beat(send))
         try:
-            await super().stream_response(send_noting)
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            async for chunk in self.body_iterator:
+                self._sent_at = loop.time()
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
         finally:
             beating.cancel()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _beat(self, send: Send) -> None:
         loop = asyncio.get_running_loop()

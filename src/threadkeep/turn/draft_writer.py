@@ -28,19 +28,25 @@ class DraftWriter:
     async def think(self, text: str, *, begins: bool) -> None:
         """Take some reasoning, as `write` takes text; `begins` starts a new piece of it."""
         self._is_thought = True
-        await self._take(THOUGHT + text if begins else text)
+        if self._take(THOUGHT + text if begins else text):
+            await self._result()
+            self._begin()
 
     async def write(self, text: str) -> None:
         """Take text; wait only if much of it is not written yet. Raises the error of an earlier write."""
         follows_thought, self._is_thought = self._is_thought, False
-        await self._take(SAID + text if follows_thought else text)
+        if self._take(SAID + text if follows_thought else text):
+            await self._result()
+            self._begin()
 
-    async def _take(self, text: str) -> None:
+    def _take(self, text: str) -> bool:
+        """Take text; return whether there is a write to be waited for."""
         self._waiting.append(text)
         self._size += len(text)
-        if self._writing is not None and (self._writing.done() or self._size > MOST_UNWRITTEN):
-            await self._result()
-        self._begin()
+        if self._writing is None:
+            self._begin()
+            return False
+        return self._writing.done() or self._size > MOST_UNWRITTEN
 
     async def finish(self) -> str:
         """Wait until all is written, and return it with its marks; after an error, what was written before it."""

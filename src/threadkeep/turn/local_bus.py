@@ -9,10 +9,10 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NewType
+from typing import NamedTuple, NewType
 
 from threadkeep.conversation.events import TurnRetrying
 from threadkeep.store.changes import Change
@@ -24,8 +24,7 @@ MOST_WAITING = 256
 """How many nudges a slow reader may leave unread before it is only told to look into the log."""
 
 
-@dataclass(frozen=True, slots=True)
-class Nudge:
+class Nudge(NamedTuple):
     """Text that was added to the message being written at `offset`; without a message: look into the log."""
 
     message: str | None = None

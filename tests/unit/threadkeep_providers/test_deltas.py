@@ -18,6 +18,19 @@ def test_events_are_whole_wherever_the_bytes_are_cut(end: str) -> None:
         assert events.count == 2
 
 
+def test_lines_without_content_before_a_whole_event_are_part_of_it() -> None:
+    events = Events()
+    assert list(events.feed(b"data:\n")) == []
+    assert list(events.feed(b'data: {"a": 1}\n\n')) == [{"a": 1}]
+    assert list(events.feed(b'data: {"b": 2}\n\n')) == [{"b": 2}]
+
+
+@pytest.mark.parametrize("sent", [b"data: {}{}\n\n", b"data: {]}\n\n", b"data: no\n\n", b"data: {} []\r\n\r\n"])
+def test_what_is_no_json_is_refused(sent: bytes) -> None:
+    with pytest.raises(ValueError, match=r"more than JSON|Expecting"):
+        list(Events().feed(sent))
+
+
 def test_half_an_event_at_the_end_says_nothing() -> None:
     assert list(Events().feed(b'data: {"a": 1}\n')) == []
 

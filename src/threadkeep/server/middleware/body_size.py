@@ -4,6 +4,7 @@ A body that declares a larger size is refused before it is read, any other as so
 in the query of an address: no text that is looked for has one, and PostgreSQL takes none.
 """
 
+import asyncio
 from collections.abc import Awaitable, Mapping
 
 from starlette.datastructures import Headers
@@ -57,11 +58,12 @@ class BodySize(HttpMiddleware):
                 refusal = problem(413, "too_many_values", detail, CLOSE, most=MOST_VALUES)
             return message if refusal is None else {"type": "http.disconnect"}
 
-        async def send_unless_refused(message: Message) -> None:
+        def send_unless_refused(message: Message) -> Awaitable[None]:
             nonlocal has_answered, is_open
-            if refusal is None or has_answered:
-                has_answered, is_open = True, message.get("more_body", message["type"] == "http.response.start")
-                await send(message)
+            if refusal is not None and not has_answered:
+                return asyncio.sleep(0)
+            has_answered, is_open = True, message.get("more_body", message["type"] == "http.response.start")
+            return send(message)
 
         await self.app(scope, receive_counting, send_unless_refused)
         if refusal is not None and not has_answered:
