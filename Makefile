@@ -76,9 +76,10 @@ torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 MES
 	@$(BIN)/python -m tests.acceptance.outage_people --count 200 --seed $(SEED)
 	@place=$$(mktemp -d) && $(BIN)/python -m tests.acceptance.skill_player $$place; status=$$?; rm -rf $$place; exit $$status
 
-failover: .venv/.test-stamp programs ## kill and freeze a PostgreSQL beside its standby, RUNS times each (RUNS=5 SEED=1); all through PgBouncer
+failover: .venv/.test-stamp programs ## kill and freeze a PostgreSQL beside its standby, RUNS times each; all through PgBouncer, and with replicas (RUNS=5 SEED=1)
 	@$(BIN)/python -m tests.acceptance.failover --runs $(RUNS) --seed $(SEED)
 	@THREADKEEP_TEST_PGBOUNCER=1 $(BIN)/pytest -q -n 2 tests/integration/test_conformance.py tests/acceptance/test_instances.py -k "postgresql or instances"
+	@THREADKEEP_TEST_REPLICAS=1 $(BIN)/pytest -q tests/integration/test_postgres_replicas.py
 
 lock: ## pin requirements/*.txt anew (needs uv)
 	requirements/lock $(ARGS)

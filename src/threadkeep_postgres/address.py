@@ -49,9 +49,11 @@ class Address:
         self.pool_size = _pool_size(options.pop("pool_size", str(POOL_SIZE)))
         self.is_prepared = _switch("prepared_statements", options.pop("prepared_statements", "on"))
         self._direct = options.pop("direct", None)
+        self._replicas = [host for host in options.pop("replicas", "").split(",") if host]
         if "," in options.get("host", ""):
             raise InvalidStoreUrl("Several hosts stand before the database: postgresql://user@one:5432,two:5432/name.")
         self._user, self._at, hosts = parts.netloc.rpartition("@")
+        self.name = hosts
         self._names = hosts.split(",")
         self._hosts = Hosts(self._names, self._connect_to) if len(self._names) > 1 else None
         if self._hosts is not None:
@@ -68,6 +70,12 @@ class Address:
     def direct(self) -> "Address":
         """Return the address past a pooler: the one that the URL calls `direct`, if it does."""
         return self if self._direct is None else Address(self._url(quote(self._direct, safe=",:[]")))
+
+    def replicas(self) -> list[str]:
+        """Return the URLs of the hosts that the URL calls `replicas`: they may only be read."""
+        ours = {"target_session_attrs": "any", "pool_size": self.pool_size}
+        ours["prepared_statements"] = "on" if self.is_prepared else "off"
+        return [_with(self._url(quote(host, safe=":[]")), **ours) for host in self._replicas]
 
     def stop_preparing(self) -> None:
         """Work without prepared statements from now on, because a pooler does not know them."""
@@ -124,6 +132,12 @@ def _watch_over(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
         for name, value in _SOCKET_OPTIONS.items():
             if hasattr(socket, name):
                 peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def _with(url: str, **options: object) -> str:
+    """Return a URL with these options instead of those of the same names."""
+    parts = urlsplit(url)
+    return parts._replace(query=urlencode(dict(parse_qsl(parts.query)) | options)).geturl()
 
 
 def _pool_size(value: str) -> int:

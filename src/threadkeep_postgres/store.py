@@ -46,6 +46,7 @@ from threadkeep_postgres.files import PostgresFiles
 from threadkeep_postgres.keyring import PostgresKeyRing
 from threadkeep_postgres.notify_channel import PostgresNotifyChannel
 from threadkeep_postgres.pool import Pool
+from threadkeep_postgres.replicas import pool_of
 from threadkeep_postgres.schema import check
 from threadkeep_postgres.search import Index, Searcher, to_filter
 from threadkeep_postgres.writing import Log
@@ -82,7 +83,7 @@ class PostgresStore(RuledStore):
     async def open(cls, url: str, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
         """Open the database, whose schema must be current."""
         await check(url)
-        pool = Pool(url)
+        pool = pool_of(url)
         try:
             return cls(pool, clock, ids, max_bytes, bytes((await pool.one("store_secret"))["value"]))
         except BaseException:
@@ -92,7 +93,7 @@ class PostgresStore(RuledStore):
     @classmethod
     def unopened(cls, url: str, clock: Clock, ids: IdSource, max_bytes: int, secret: bytes) -> Self:
         """Return a store on a database that is away, whose secret is known from before."""
-        return cls(Pool(url), clock, ids, max_bytes, secret)
+        return cls(pool_of(url), clock, ids, max_bytes, secret)
 
     def wait_for(self, seconds: float) -> None:
         """Take a database that does not answer within so many seconds for away."""

@@ -54,3 +54,14 @@ def test_the_way_past_a_pooler_is_the_same_database_at_another_host() -> None:
     assert address.direct().urls() == ["postgresql://u:p@db:5432/d?sslmode=disable"]
     assert address.direct().is_prepared
     assert Address("postgresql://h/d").direct().urls() == ["postgresql://h/d"]
+
+
+def test_replicas_are_the_same_database_at_hosts_that_may_only_be_read() -> None:
+    address = Address("postgresql://u:p@one,two/d?replicas=three:5433,[::1]:5&sslmode=disable&pool_size=5")
+    rest = "target_session_attrs=any&sslmode=disable&pool_size=5&prepared_statements=on"
+    assert [sorted(url.partition("?")[2].split("&")) for url in address.replicas()] == [sorted(rest.split("&"))] * 2
+    assert [url.partition("?")[0] for url in address.replicas()] == [
+        "postgresql://u:p@three:5433/d",
+        "postgresql://u:p@[::1]:5/d",
+    ]
+    assert Address("postgresql://h/d").replicas() == []
