@@ -6,6 +6,8 @@ COUNT ?= 20
 MESSAGES ?= 10000
 WORKERS ?= 3
 RUNS ?= 5
+ON_CITUS := $(patsubst %,tests/integration/test_%.py,conformance citus audit chosen_ids dialects everything isolation server_routes server_transfer \
+	transfer transfer_files turn_approval turn_cancel turn_policies turn_recovery turn_whole)
 SEED ?= 1
 
 # A provider whose key is in the environment answers at once: `make run` installs its package.
@@ -17,7 +19,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test flaky check bench torture failover lock sbom programs
+.PHONY: help setup run test flaky check bench torture failover citus lock sbom programs
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +82,11 @@ failover: .venv/.test-stamp programs ## kill and freeze a PostgreSQL beside its 
 	@$(BIN)/python -m tests.acceptance.failover --runs $(RUNS) --seed $(SEED)
 	@THREADKEEP_TEST_PGBOUNCER=1 $(BIN)/pytest -q -n 2 tests/integration/test_conformance.py tests/acceptance/test_instances.py -k "postgresql or instances"
 	@THREADKEEP_TEST_REPLICAS=1 $(BIN)/pytest -q tests/integration/test_postgres_replicas.py
+
+citus: .venv/.test-stamp ## the suites of store and server on a Citus of three machines, which then fail and move (SEED=1)
+	@$(BIN)/python -m tests.citus_programs
+	@THREADKEEP_TEST_POSTGRES=citus $(BIN)/pytest -q -n 2 --dist loadfile $(ON_CITUS) -k "postgresql or citus"
+	@$(BIN)/python -m tests.acceptance.torture_citus --seed $(SEED)
 
 lock: ## pin requirements/*.txt anew (needs uv)
 	requirements/lock $(ARGS)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests import citus_programs
 from tests.backends import BACKENDS, ON_DISK, opener, url_of
 from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
@@ -19,10 +20,18 @@ __all__ = ["clock", "store"]
 # No test may reach a real provider, whatever keys this machine has.
 os.environ["THREADKEEP_NO_REAL_MODELS"] = "1"
 
-pytest_plugins = ["tests.postgres_server", "tests.watching"]
+pytest_plugins = ["tests.postgres_server", "tests.citus_cluster", "tests.watching"]
 
 settings.register_profile("threadkeep", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("threadkeep")
+
+
+collect_ignore = [] if citus_programs.is_to_be_had() else ["integration/test_citus.py"]
+
+
+def pytest_report_header() -> str:
+    """Say where nothing is tried on several machines."""
+    return f"Citus is not tried: {citus_programs.NOWHERE}" if collect_ignore else "Citus is tried"
 
 
 def pytest_configure() -> None:

@@ -27,8 +27,10 @@ from threadkeep.runtime import migrate
 
 T = TypeVar("T")
 
+ON_CITUS = os.environ.get("THREADKEEP_TEST_POSTGRES") == "citus"
+"""Whether every database of the tests is to be one that Citus distributes: see `make citus`."""
 OWNER, SERVER, PASSWORD = "threadkeep_test_owner", "threadkeep_test_server", "threadkeep-test"
-_ROLES = f"""
+ROLES = f"""
 DO $$ BEGIN
     IF to_regrole('threadkeep_server') IS NULL THEN CREATE ROLE threadkeep_server NOLOGIN; END IF;
     IF to_regrole('{OWNER}') IS NULL THEN CREATE ROLE {OWNER} LOGIN CREATEROLE PASSWORD '{PASSWORD}'; END IF;
@@ -55,7 +57,7 @@ class PostgresServer:
         self._names = (f"threadkeep_test_{os.getpid()}_{number}" for number in count())
         self._made: list[str] = []
         self._pooler: int | None = None
-        self.execute(_ROLES)
+        self.execute(ROLES)
 
     @classmethod
     @contextmanager
@@ -102,6 +104,11 @@ class PostgresServer:
             _run(migrate(urls.owner))
             self._template = self._made[-1]
         return self._make(self._template)
+
+    @contextmanager
+    def watched_database(self) -> Iterator[Urls]:
+        """Make a migrated database for a test."""
+        yield self.fresh_database()
 
     def execute(self, sql: str, url: str | None = None) -> None:
         """Run SQL as the administrator (or whom the URL names)."""
@@ -154,14 +161,16 @@ class PostgresServer:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """One server for the whole session of tests."""
-    with PostgresServer.start(durable=False) as server:
+    kind = import_module("tests.citus_cluster").CitusServer if ON_CITUS else PostgresServer
+    with kind.start(durable=False) as server:
         yield server
 
 
 @pytest.fixture
-def postgres_database(postgres_server: PostgresServer) -> Urls:
+def postgres_database(postgres_server: PostgresServer) -> Iterator[Urls]:
     """A fresh, migrated database."""
-    return postgres_server.fresh_database()
+    with postgres_server.watched_database() as urls:
+        yield urls
 
 
 def _run_embedded(folder: Path) -> Any:

@@ -36,7 +36,10 @@ class _Connection(asyncpg.Connection):
     async def _introspect_types(self, typeoids: Iterable[int], timeout: float) -> Any:
         wanted = frozenset(typeoids)
         if wanted not in self.known_types:
-            self.known_types[wanted] = await super()._introspect_types(typeoids, timeout)  # type: ignore[misc]
+            async with self.transaction():
+                # Citus hides its tables by looking at every row of the catalogue: eight seconds instead of one tenth.
+                await self.execute("SET LOCAL citus.override_table_visibility = off")
+                self.known_types[wanted] = await super()._introspect_types(typeoids, timeout)  # type: ignore[misc]
         return self.known_types[wanted]
 
 

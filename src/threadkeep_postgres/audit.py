@@ -20,6 +20,7 @@ class PostgresAudit(AuditLog):
     async def _rows(self, tenant: str, wanted: Wanted, limit: int) -> list[AuditRow]:
         if not (key := await self._db.tenant(tenant)):
             return []
+        await self._pool.call("make_pending", key)
         while pending := await self._pool.call("pending_acts", key, PAGE):
             await self._chain(tenant, key, [(each["key"], AuditRow(0, *each["act"])) for each in pending])
         return await self._stored(key, wanted, limit)

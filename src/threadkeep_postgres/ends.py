@@ -23,6 +23,7 @@ from threadkeep_postgres.jsonb import escape, load_text
 from threadkeep_postgres.pool import Pool
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+NO_SEQ = 2**31 - 1
 
 
 class BesideEnd(NamedTuple):
@@ -112,8 +113,9 @@ def new_end(scope: Scope, conversation: str, key: int, size: int) -> PostgresEnd
 
 async def read_end(pool: Pool, scope: Scope, conversation: str, where: Place, asked: BesideEnd) -> PostgresEnd:
     """Return the end of a log as it is now."""
-    key = bytes.fromhex(asked.key) if asked.key else None
-    rows = await pool.call("end_of", *where, asked.parent, asked.queued, key, asked.facts)
+    # What finds nothing, and not null: a planner that knows of it leaves out the tenant with the rest of a condition.
+    numbers = (NO_SEQ if number is None else number for number in (asked.parent, asked.queued))
+    rows = await pool.call("end_of", *where, *numbers, bytes.fromhex(asked.key or ""), asked.facts)
     if not rows:
         raise ConversationNotFound
     row = rows[0]

@@ -3,7 +3,8 @@ that are made anew when they change, all applied by an owner, and the check that
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from hashlib import blake2b
 from importlib.resources import files
 from typing import Any
@@ -12,6 +13,7 @@ import asyncpg
 
 from threadkeep.errors import StoreBusy, StoreNotMigrated, StoreTooNew, StoreTooOld, StoreUnavailable
 from threadkeep_postgres.address import CONNECT_SECONDS, Address
+from threadkeep_postgres.citus import distribution
 from threadkeep_postgres.faults import FAULTS, is_transient, translate
 from threadkeep_postgres.pool import ATTEMPTS, CALL_SECONDS
 
@@ -31,7 +33,7 @@ def migrations() -> list[tuple[int, str, str]]:
 def _functions() -> str:
     """Return the SQL of all functions."""
     found = sorted(_FOLDER.joinpath("functions").iterdir(), key=lambda path: path.name)
-    return "\n".join([*(path.read_text(encoding="utf-8") for path in found), _sql("grant_functions")])
+    return "\n".join([*(path.read_text(encoding="utf-8") for path in found), _sql("grants")])
 
 
 def _sql(name: str) -> str:
@@ -47,31 +49,51 @@ async def migrate(url: str) -> list[str]:
                 return await _migrate(connection)
             except FAULTS as error:
                 if not is_transient(error):
-                    raise translate(error) from error
+                    raise distribution.to_denied(error) or translate(error) from error
         raise StoreBusy
     finally:
         await connection.close(timeout=CONNECT_SECONDS)
 
 
 async def _migrate(connection: "asyncpg.Connection[Any]") -> list[str]:
-    """Apply missing migrations and make the functions anew if they have changed, all in one transaction."""
+    """Apply missing migrations and make the functions anew if they have changed, all in one transaction. What Citus has
+    distributed stays so; a database that goes from one machine to several is distributed after that."""
     known, functions = migrations(), _functions()
     digest = blake2b(functions.encode(), digest_size=16).hexdigest()
-    async with connection.transaction():
+    async with _changing(connection):
         await connection.execute(_sql("prepare"))
         applied = await connection.fetch("SELECT name FROM threadkeep.migration ORDER BY number")
         _check_names([name for (name,) in applied], known)
+        is_behind = bool(applied) and await distribution.is_to_distribute(connection)
         missing = known[len(applied) :]
-        if not missing and await connection.fetchval("SELECT digest FROM threadkeep.definition") == digest:
-            return []
-        await connection.execute(_sql("drop_functions"))
-        for number, name, sql in missing:
-            await connection.execute(sql)
-            await connection.execute("INSERT INTO threadkeep.migration (number, name) VALUES ($1, $2)", number, name)
-        await connection.execute(functions)
-        await connection.execute("DELETE FROM threadkeep.definition")
-        await connection.execute("INSERT INTO threadkeep.definition VALUES ($1)", digest)
-    return [name for _, name, _ in missing]
+        if missing or await connection.fetchval("SELECT digest FROM threadkeep.definition") != digest:
+            await connection.execute(_sql("drop_functions"))
+            for number, name, sql in missing:
+                await connection.execute(sql)
+                await connection.execute(
+                    "INSERT INTO threadkeep.migration (number, name) VALUES ($1, $2)", number, name
+                )
+            await connection.execute(functions)
+            await connection.execute("DELETE FROM threadkeep.definition")
+            await connection.execute("INSERT INTO threadkeep.definition VALUES ($1)", digest)
+        done = [name for _, name, _ in missing]
+        if not is_behind and await distribution.is_to_distribute(connection):
+            done += [await distribution.distribute(connection, step) for step in distribution.STEPS]
+    for step in distribution.STEPS if is_behind else ():
+        async with _changing(connection):
+            await connection.execute("LOCK TABLE threadkeep.migration IN EXCLUSIVE MODE")
+            done.append(await distribution.distribute(connection, step))
+    if is_behind:
+        await connection.execute(_sql("grants"))
+    return done
+
+
+@asynccontextmanager
+async def _changing(connection: "asyncpg.Connection[Any]") -> AsyncIterator[None]:
+    """Change the schema in a transaction, wherever its tables are."""
+    async with connection.transaction():
+        await distribution.prepare(connection)
+        yield
 
 
 def _check_names(applied: Sequence[str], known: Sequence[tuple[int, str, str]]) -> None:
@@ -88,6 +110,7 @@ async def check(url: str) -> None:
     try:
         async with asyncio.timeout(CALL_SECONDS):
             found = await connection.fetchrow(_sql("check"))
+            shortcomings = await distribution.shortcomings(connection)
     except FAULTS as error:
         raise translate(error) from error
     finally:
@@ -102,6 +125,8 @@ async def check(url: str) -> None:
             "The database acknowledges what it has not stored yet: "
             f"ALTER ROLE {found['role']} SET synchronous_commit = on."
         )
+    for shortcoming in shortcomings:
+        logger.warning("%s", shortcoming)
     if found["is_privileged"]:
         logger.warning(
             "the database role %s is a superuser, bypasses row-level security or owns the schema: "

@@ -136,11 +136,12 @@ CREATE TABLE threadkeep.key (
 CREATE INDEX key_by_conversation ON threadkeep.key (tenant, conversation, first);
 
 -- Words of messages, with spaces between them; '¤u' and '¤c' before a key stand for owner and conversation. `position` is
--- the order of indexing. The words are indexed as they are, without dictionaries; kept as text they take less room than
+-- when they were indexed, in microseconds: machines of an engine that distributes tables have sequences of their own, and a
+-- tenant may be moved from one to the other. The words are indexed as they are, without dictionaries; kept as text they take less room than
 -- as tsvector. Without fast updates the index is half as large, and the batches in which it grows are sorted anyway.
 CREATE TABLE threadkeep.word (
     created_at timestamptz NOT NULL,
-    position bigint GENERATED ALWAYS AS IDENTITY,
+    position bigint NOT NULL,
     conversation bigint NOT NULL,
     tenant integer NOT NULL,
     seq integer NOT NULL,
@@ -153,15 +154,17 @@ ALTER TABLE threadkeep.word ALTER words SET STATISTICS 0;
 ALTER TABLE threadkeep.word REPLICA IDENTITY FULL;
 ALTER INDEX threadkeep.word_by_words ALTER COLUMN 1 SET STATISTICS 0;
 
--- The words of titles, by which conversations are found. They are written with the title, and not in batches.
+-- The words of titles, by which conversations are found, with the time when each was created. They are written with the
+-- title, and not in batches.
 CREATE TABLE threadkeep.title_word (
     conversation bigint NOT NULL,
+    created_at timestamptz NOT NULL,
     tenant integer NOT NULL,
     owner integer NOT NULL,
     word text COLLATE "C" NOT NULL,
     PRIMARY KEY (tenant, conversation, word)
 );
-CREATE INDEX title_by_word ON threadkeep.title_word (tenant, owner, word, conversation);
+CREATE INDEX title_by_word ON threadkeep.title_word (tenant, owner, word, created_at, conversation);
 ALTER TABLE threadkeep.title_word ALTER word SET STATISTICS 0;
 
 -- Conversations with entries that are not indexed yet. A row is also what those who write to its conversation lock:
@@ -230,7 +233,8 @@ VALUES (sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'U
 
 -- Who did what, when and from where: a chain of hashes for each tenant, see store/audit.py. All but `seq` is text, as it is
 -- hashed. An act is first kept as pending, in the commit of what it tells of, so that writers do not wait for each other;
--- whoever reads gives it its place in the chain. The server's role cannot change a record.
+-- whoever reads gives it its place in the chain, in the order of time: whoever moves a tenant to another machine finds another
+-- sequence there. The server's role cannot change a record.
 CREATE TABLE threadkeep.audit (
     tenant integer NOT NULL,
     seq integer NOT NULL,
@@ -249,9 +253,21 @@ CREATE INDEX audit_by_action ON threadkeep.audit (tenant, action, seq);
 CREATE TABLE threadkeep.audit_pending (
     tenant integer NOT NULL,
     key bigint GENERATED ALWAYS AS IDENTITY,
+    at timestamptz NOT NULL,
     act text[] NOT NULL,
     PRIMARY KEY (tenant, key)
 );
+CREATE INDEX audit_pending_by_time ON threadkeep.audit_pending (tenant, at, key);
+
+-- Acts about API keys and logins, until whoever reads makes them pending: where tables are distributed by tenant, a key can be
+-- looked up, made and revoked while the machine of its tenant is away. Like keys they are under no row-level security.
+CREATE TABLE threadkeep.key_act (
+    key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    tenant_key integer NOT NULL,
+    act text[] NOT NULL
+);
+CREATE INDEX key_act_by_tenant ON threadkeep.key_act (tenant_key);
 
 -- Attachments: see store/file_tables.py. A blob without a digest is an upload if it has an owner, and dropped if it has none.
 CREATE TABLE threadkeep.file_blob (
@@ -350,21 +366,3 @@ EXCEPTION
             'the role threadkeep_server is missing and may not be created by this user: '
             'run CREATE ROLE threadkeep_server NOLOGIN as an administrator first';
 END $$;
-
-GRANT USAGE ON SCHEMA threadkeep TO threadkeep_server;
-GRANT USAGE ON SEQUENCE threadkeep.person_key TO threadkeep_server;
-GRANT SELECT ON threadkeep.migration, threadkeep.secret TO threadkeep_server;
-GRANT SELECT, UPDATE ON threadkeep.pulse TO threadkeep_server;
-GRANT SELECT, INSERT ON threadkeep.tenant, threadkeep.person TO threadkeep_server;
-GRANT UPDATE (name) ON threadkeep.person TO threadkeep_server;
-GRANT INSERT ON threadkeep.word TO threadkeep_server;
-GRANT SELECT, INSERT, DELETE ON
-    threadkeep.entry, threadkeep.jump, threadkeep.chunk, threadkeep.removal, threadkeep.title_word, threadkeep.audit,
-    threadkeep.audit_pending
-TO threadkeep_server;
-GRANT UPDATE (deleted_at) ON threadkeep.removal TO threadkeep_server;
-GRANT SELECT, INSERT, UPDATE ON threadkeep.api_key, threadkeep.file_total TO threadkeep_server;
-GRANT SELECT, INSERT, UPDATE, DELETE ON
-    threadkeep.conversation, threadkeep.turn, threadkeep.key, threadkeep.behind, threadkeep.login,
-    threadkeep.file_blob, threadkeep.file_chunk, threadkeep.file, threadkeep.file_use
-TO threadkeep_server;

@@ -82,7 +82,7 @@ async def test_the_servers_role_cannot_read_the_words_of_messages(as_server: Con
 
 
 async def test_candidates_of_another_tenant_are_not_found(as_server: Connection) -> None:
-    find = "SELECT count(*) FROM threadkeep.candidates($1, $2, NULL, 'two', '-infinity', 'infinity', 1000, 100)"
+    find = "SELECT count(*) FROM threadkeep.candidates($1, $2, NULL, 'two', '-infinity', 'infinity', NULL, 100)"
     people = []
     for tenant in (1, 2):
         await as_server.execute("SELECT set_config('threadkeep.tenant', $1::integer::text, false)", tenant)
@@ -150,6 +150,6 @@ async def test_every_key_of_a_table_contains_the_tenant(stored: Urls) -> None:
     )
     await connection.close()
     without = {row["table"] for row in keys if "tenant" not in row["columns"]}
-    assert without == {"tenant", "migration", "api_key", "login"}
+    assert without == {"tenant", "migration", "api_key", "login", "key_act"}
     assert {"entry", "conversation", "person", "turn", "chunk", "key", "jump"} <= {row["table"] for row in keys}
     assert foreign == ["login_key_fkey"]

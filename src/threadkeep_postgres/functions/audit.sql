@@ -1,10 +1,22 @@
 -- The audit log: see store/audit.py, where hashes are made.
 
--- Keep an act until it gets its place in the chain.
-CREATE FUNCTION threadkeep.add_act(p_tenant integer, p_act text[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Keep an act until it gets its place in the chain; unless told otherwise it took place now.
+CREATE FUNCTION threadkeep.add_act(p_tenant integer, p_act text[], p_at timestamptz DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE happened timestamptz := coalesce(p_at, clock_timestamp());
 BEGIN
     PERFORM threadkeep.works_for(p_tenant);
-    INSERT INTO threadkeep.audit_pending (tenant, act) VALUES (p_tenant, p_act);
+    INSERT INTO threadkeep.audit_pending (tenant, at, act) VALUES (p_tenant, happened, p_act);
+END $$;
+
+-- Let the acts about keys and logins of a tenant wait where its others do. Not for a tenant in the sense of the others: it is never
+-- sent to the tenant's machine, because it takes them from tables that are not there.
+CREATE FUNCTION threadkeep.make_pending(p_of integer) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE kept record;
+BEGIN
+    FOR kept IN DELETE FROM threadkeep.key_act a WHERE a.tenant_key = p_of RETURNING a.act, a.at LOOP
+        PERFORM threadkeep.add_act(p_of, kept.act, kept.at);
+    END LOOP;
 END $$;
 
 -- Put rows at the end of the chain, in place of pending acts and of the rows up to `p_through`. If somebody else was faster, a

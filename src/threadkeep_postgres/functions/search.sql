@@ -55,12 +55,15 @@ CREATE FUNCTION threadkeep.catch_up(
 DECLARE
     here bigint;
     done integer;
+    upto integer;
     newest timestamptz;
     said record;
+    indexed_at bigint := extract(epoch FROM clock_timestamp()) * 1000000;
 BEGIN
     PERFORM threadkeep.works_for(p_tenant);
     FOR i IN 1 .. cardinality(p_conversations) LOOP
         here := p_conversations[i];
+        upto := p_upto[i];
         -- The row is held, so that nobody can delete the conversation in between, or index the same entries.
         SELECT c.indexed INTO done FROM threadkeep.conversation c
         WHERE c.tenant = p_tenant AND c.key = here AND c.id IS NOT NULL FOR NO KEY UPDATE;
@@ -71,14 +74,14 @@ BEGIN
             JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = here AND e.seq = s.seq
             WHERE s.conversation = here AND e.seq > done ORDER BY e.seq
         LOOP
-            INSERT INTO threadkeep.word (tenant, conversation, seq, created_at, words)
-            VALUES (p_tenant, here, said.seq, said.created_at, said.words);
+            INSERT INTO threadkeep.word (tenant, conversation, seq, created_at, position, words)
+            VALUES (p_tenant, here, said.seq, said.created_at, indexed_at, said.words);
         END LOOP;
         SELECT e.created_at INTO newest FROM threadkeep.entry e
-        WHERE e.tenant = p_tenant AND e.conversation = here AND e.seq = p_upto[i];
+        WHERE e.tenant = p_tenant AND e.conversation = here AND e.seq = upto;
         IF FOUND THEN
-            UPDATE threadkeep.conversation c SET indexed = p_upto[i], updated_at = newest
-            WHERE c.tenant = p_tenant AND c.key = here AND c.indexed < p_upto[i];
+            UPDATE threadkeep.conversation c SET indexed = upto, updated_at = newest
+            WHERE c.tenant = p_tenant AND c.key = here AND c.indexed < upto;
         END IF;
     END LOOP;
 END $$;
@@ -122,7 +125,7 @@ BEGIN
     WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ p_query AND (p_bound IS NULL OR w.position <= p_bound)
       AND (p_since IS NULL OR w.created_at >= p_since) AND (p_until IS NULL OR w.created_at < p_until)
       AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation <> ALL (hidden)
-    ORDER BY w.created_at DESC, w.position DESC LIMIT p_limit;
+    ORDER BY w.created_at DESC, w.conversation DESC, w.seq DESC LIMIT p_limit;
 END $$;
 
 -- Remove words of a conversation, at most so many messages' at once; return whether any were left to remove.
@@ -139,12 +142,6 @@ BEGIN
     DELETE FROM threadkeep.word w WHERE w.tenant = p_tenant AND w.conversation = p_conversation AND w.ctid = ANY (gone);
     RETURN FOUND;
 END $$;
-
--- The position of the newest message that was indexed, of any tenant: what is indexed later lies beyond it.
-CREATE FUNCTION threadkeep.newest_position() RETURNS bigint
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('threadkeep.word', 'position')::regclass), 0)
-$$;
 
 -- Whether a filter of lists, an object, lets a conversation through: those that stand `first` or the others, what the facts must
 -- hold (`present`) and which names not (`absent`), whether there are links (`shared`), which values the `metadata` must have (a text, a
@@ -192,7 +189,7 @@ BEGIN
         keys := ARRAY(
             SELECT t.conversation FROM threadkeep.title_word t
             WHERE t.tenant = p_tenant AND t.owner = p_owner AND t.word >= begun AND t.word < beyond
-            ORDER BY t.word DESC, t.conversation DESC LIMIT p_scanned
+            ORDER BY t.word DESC, t.created_at DESC, t.conversation DESC LIMIT p_scanned
         );
     ELSE
         keys := ARRAY(
@@ -223,7 +220,8 @@ CREATE FUNCTION threadkeep.search(
 ) LANGUAGE plpgsql STABLE AS $$
 DECLARE
     narrowed bigint;
-    newest_indexed bigint := threadkeep.newest_position();
+    -- What is indexed later lies beyond it.
+    indexed_by_now bigint := extract(epoch FROM clock_timestamp()) * 1000000;
 BEGIN
     PERFORM threadkeep.works_for(p_tenant);
     SELECT c.key INTO narrowed FROM threadkeep.conversation c
@@ -250,8 +248,8 @@ BEGIN
           AND (p_where IS NULL OR threadkeep.is_listed(p_tenant, c.key, c.is_first, c.facts, c.large, p_where))
         ORDER BY f.place LIMIT p_limit
     )
-    -- A tenant that was moved to another machine has positions beyond the sequence there.
-    SELECT NULL::text, coalesce(p_bound, greatest(newest_indexed, max(k.position) OVER ())), n.id, n.facts, n.created_at,
+    -- The clock may have been set back since.
+    SELECT NULL::text, coalesce(p_bound, greatest(indexed_by_now, max(k.position) OVER ())), n.id, n.facts, n.created_at,
            n.head, n.newest,
            CASE WHEN row_number() OVER (PARTITION BY n.key ORDER BY k.place) = 1 THEN threadkeep.jumps(p_tenant, n.key) END,
            e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts

@@ -85,10 +85,10 @@ BEGIN
             UPDATE threadkeep.conversation c SET
                 version = change.version, is_first = coalesce(change.is_first, c.is_first), facts = coalesce(change.facts, c.facts),
                 large = CASE WHEN change.facts IS NULL THEN c.large ELSE change.large END
-            WHERE c.tenant = p_tenant AND c.key = change.conversation RETURNING c.owner INTO done;
+            WHERE c.tenant = p_tenant AND c.key = change.conversation RETURNING c.owner, c.created_at INTO done, now;
             IF change.title_words IS NOT NULL THEN
                 DELETE FROM threadkeep.title_word t WHERE t.tenant = p_tenant AND t.conversation = change.conversation;
-                PERFORM threadkeep.add_title_words(p_tenant, done, change.conversation, change.title_words);
+                PERFORM threadkeep.add_title_words(p_tenant, done, change.conversation, now, change.title_words);
             END IF;
         END LOOP;
     END IF;
@@ -165,13 +165,13 @@ BEGIN
     END IF;
 END $$;
 
-CREATE FUNCTION threadkeep.add_title_words(p_tenant integer, p_owner integer, p_conversation bigint, p_words text[])
+CREATE FUNCTION threadkeep.add_title_words(p_tenant integer, p_owner integer, p_conversation bigint, p_at timestamptz, p_words text[])
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE added text;
 BEGIN
     FOREACH added IN ARRAY p_words LOOP
-        INSERT INTO threadkeep.title_word (conversation, tenant, owner, word)
-        VALUES (p_conversation, p_tenant, p_owner, added);
+        INSERT INTO threadkeep.title_word (conversation, created_at, tenant, owner, word)
+        VALUES (p_conversation, p_at, p_tenant, p_owner, added);
     END LOOP;
 END $$;
 
@@ -211,7 +211,7 @@ BEGIN
     END IF;
     INSERT INTO threadkeep.conversation AS c (tenant, owner, id, created_at, updated_at, facts, large, bytes)
     VALUES (p_tenant, p_owner, p_id, p_now, p_now, p_facts, p_large, p_bytes) RETURNING c.key INTO made;
-    PERFORM threadkeep.add_title_words(p_tenant, p_owner, made, p_title_words);
+    PERFORM threadkeep.add_title_words(p_tenant, p_owner, made, p_now, p_title_words);
     IF p_key IS NOT NULL THEN
         PERFORM threadkeep.keep_key(p_tenant, ROW(made, p_tenant, 0, 0, p_key, p_digest)::threadkeep.key);
     END IF;

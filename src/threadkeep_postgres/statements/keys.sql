@@ -1,5 +1,5 @@
 -- Statements over the small tables that belong to no tenant, and those that find its key. What changes an API key or a login
--- takes an act for the audit log along ($n::text[], null for none) of the tenant whose key stands before it.
+-- takes an act for the audit log along ($n::text[], null for none) of the tenant whose key stands before it; see `make_pending`.
 
 -- store_secret
 SELECT s.value FROM threadkeep.secret s
@@ -35,8 +35,8 @@ WITH added AS (
     INSERT INTO threadkeep.api_key (id, digest, hint, tenant, person, role, created_at, expires_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING id
 ), told AS (
-    INSERT INTO threadkeep.audit_pending (tenant, act)
-    SELECT $9::integer, $10::text[] FROM added WHERE threadkeep.works_for($9) AND $10 IS NOT NULL
+    INSERT INTO threadkeep.key_act (tenant_key, act)
+    SELECT $9::integer, $10::text[] FROM added WHERE $10 IS NOT NULL
 )
 SELECT added.id FROM added
 
@@ -52,8 +52,8 @@ WITH revoked AS (
 ), ended AS (
     DELETE FROM threadkeep.login l WHERE l.key = $1
 ), told AS (
-    INSERT INTO threadkeep.audit_pending (tenant, act)
-    SELECT $3::integer, $4::text[] FROM revoked WHERE threadkeep.works_for($3) AND $4 IS NOT NULL
+    INSERT INTO threadkeep.key_act (tenant_key, act)
+    SELECT $3::integer, $4::text[] FROM revoked WHERE $4 IS NOT NULL
 )
 SELECT revoked.* FROM revoked
 
@@ -64,8 +64,8 @@ WITH gone AS (
         SELECT o.id FROM threadkeep.login o WHERE o.key = $3 ORDER BY o.created_at DESC, o.id DESC OFFSET $8::integer - 1
     )
 ), told AS (
-    INSERT INTO threadkeep.audit_pending (tenant, act)
-    SELECT $9::integer, $10::text[] WHERE threadkeep.works_for($9) AND $10 IS NOT NULL
+    INSERT INTO threadkeep.key_act (tenant_key, act)
+    SELECT $9::integer, $10::text[] WHERE $10 IS NOT NULL
 )
 INSERT INTO threadkeep.login (id, digest, key, device, created_at, idle_until, ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
 
@@ -85,7 +85,7 @@ UPDATE threadkeep.login l SET idle_until = $2 WHERE l.digest = $1
 WITH ended AS (
     DELETE FROM threadkeep.login l WHERE l.id = $1 RETURNING l.id
 ), told AS (
-    INSERT INTO threadkeep.audit_pending (tenant, act)
-    SELECT $2::integer, $3::text[] FROM ended WHERE threadkeep.works_for($2) AND $3 IS NOT NULL
+    INSERT INTO threadkeep.key_act (tenant_key, act)
+    SELECT $2::integer, $3::text[] FROM ended WHERE $3 IS NOT NULL
 )
 SELECT ended.id FROM ended

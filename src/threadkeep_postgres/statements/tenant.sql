@@ -38,7 +38,7 @@ WHERE r.tenant = $1 AND r.conversation = ANY ($2) AND r.deleted_at = '-infinity'
 
 -- pending_acts
 SELECT p.key, p.act FROM threadkeep.audit_pending p
-WHERE threadkeep.works_for($1) AND p.tenant = $1 ORDER BY p.key LIMIT $2
+WHERE threadkeep.works_for($1) AND p.tenant = $1 ORDER BY p.at, p.key LIMIT $2
 
 -- acts
 SELECT a.* FROM threadkeep.audit a
