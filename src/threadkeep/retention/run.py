@@ -38,7 +38,7 @@ BEGAN, RAN, READ = "retention.began", "retention.ran", "retention.read"
 MOST_READ = 20_000
 """How many conversations that were read are remembered between two records."""
 READ_TOGETHER = 1000
-TOGETHER = 8
+TOGETHER = 4
 """How much is done at once. An embedded store does it in one commit, during which turns wait."""
 READS_ARRIVE = timedelta(minutes=15)
 """How late the rules are obeyed: others put on record every ten minutes what was read there, and that keeps it."""

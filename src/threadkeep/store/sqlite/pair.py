@@ -59,6 +59,7 @@ class Pair:
         self._place: int | None = None
         self._newest = Mark(_BEGINNING, b"", 0, b"", b"")
         self._noted = b""
+        self._note: int | None = None
 
     def advance(self) -> None:
         """Replace the mark, in the transaction of a commit."""
@@ -73,11 +74,27 @@ class Pair:
             return
         # The commit is durable by now: a disk that takes no note does not undo it, and the next commit tries again.
         with suppress(OSError):
-            _write_note(self._path, mark._replace(number=self._newest.number), flush=mark.token != self._noted)
+            self._write_note(mark._replace(number=self._newest.number), flush=mark.token != self._noted)
             self._noted = mark.token
 
     def close(self) -> None:
         self._file.xClose()
+        self._close_note()
+
+    def _write_note(self, mark: Mark, *, flush: bool) -> None:
+        if self._note is None or not os.fstat(self._note).st_nlink:
+            # Opened once, as long as nobody takes it away: it is written in every commit.
+            self._close_note()
+            self._note = os.open(_note_of(self._path), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            flush = True
+        os.pwrite(self._note, _MARK.pack(*mark), 0)
+        if flush:
+            os.fsync(self._note)
+
+    def _close_note(self) -> None:
+        if self._note is not None:
+            os.close(self._note)
+            self._note = None
 
     def _mark(self) -> Mark | None:
         """Return the mark in the file itself; where it is does not change unless somebody rebuilds the file."""
@@ -187,16 +204,6 @@ def _page_of_mark(file: apsw.VFSFile, database: SqliteDatabase) -> tuple[int, by
 
 def _note_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-mark")
-
-
-def _write_note(path: Path, mark: Mark, *, flush: bool) -> None:
-    number = os.open(_note_of(path), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(number, _MARK.pack(*mark))
-        if flush:
-            os.fsync(number)
-    finally:
-        os.close(number)
 
 
 def _read_note(path: Path) -> Mark | None:

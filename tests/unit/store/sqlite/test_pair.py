@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt
@@ -189,3 +190,20 @@ async def test_a_copy_is_not_made_of_a_file_beside_a_foreign_log(parts: Path) ->
     with pytest.raises(StoreCorrupt, match="another store"):
         back_up(folder / "t.db", parts / "copied", lambda _: None)
     assert _bytes(folder) == before
+
+
+async def test_a_note_that_somebody_takes_away_is_written_anew_by_the_next_commit(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    note = tmp_path / "t.db-mark"
+    store = await _open(tmp_path, clock)
+    await store.create(LOCAL, NewConversation(id="one"))
+    first = note.read_bytes()
+    await store.create(LOCAL, NewConversation(id="two"))
+    second = note.read_bytes()
+    note.unlink()
+    await store.create(LOCAL, NewConversation(id="three"))
+    third = note.read_bytes()
+    await store.close()
+    assert first < second < third
+    assert len(first) == len(second) == len(third)
