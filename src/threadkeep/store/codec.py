@@ -7,7 +7,7 @@ message too; the first byte of packed content names the dictionary, and a dictio
 
 import json
 from binascii import hexlify
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from operator import itemgetter
@@ -77,6 +77,14 @@ class Packer:
         except LookupError:
             number = packed[0] if packed else None
             raise StoreCorrupt(f"Content was packed with dictionary {number}, which this release lacks.") from None
+        except (ZstdError, UnicodeDecodeError) as error:
+            raise StoreCorrupt(f"Packed content is damaged: {error}.") from error
+
+    def unpack_all(self, packed: Iterable[bytes | None]) -> list[str]:
+        """Return what `unpack` returns for each; most were packed with the newest dictionary."""
+        newest = self._unpack[_NEWEST]
+        try:
+            return [newest(each[1:]).decode() if each and each[0] == _NEWEST else self.unpack(each) for each in packed]
         except (ZstdError, UnicodeDecodeError) as error:
             raise StoreCorrupt(f"Packed content is damaged: {error}.") from error
 
@@ -238,17 +246,20 @@ def decode_all(
     Those of plain text, as most are, are made in one go."""
     bodies: list[Body | None] = []
     texts: list[dict[str, Any]] = []
+    names: list[bytes] = []
     plain = _PLAIN
     for kind, id, count, content, more in zip(kinds, ids, tokens, contents, parts, strict=True):
         if more is None and kind < STATE and id is not None:
             fields = plain[kind].copy()
-            fields["id"] = decode_id(id)
             fields["content"] = content
             fields["tokens"] = count
             texts.append(fields)
+            names.append(id)
             bodies.append(None)
         else:
             bodies.append(decode(Row(kind, id, count, content, more)))
+    for fields, name in zip(texts, _decode_ids(names), strict=True):
+        fields["id"] = name
     made = iter(Message.adopt_all(texts))
     return [next(made) if body is None else body for body in bodies]
 
@@ -304,6 +315,10 @@ def _known_parts(parts: dict[str, Any]) -> dict[str, Any] | None:
 
 
 _GROUPS = Struct("8s4s4s4s12s").unpack
+_DIGITS = [place for place in range(36) if place not in (8, 13, 18, 23)]
+"""Where the digits of a UUID stand in its text."""
+_MANY = 32
+"""From how many ids on it is faster to write them digit by digit."""
 
 
 def encode_id(text: str) -> bytes:
@@ -318,6 +333,17 @@ def encode_id(text: str) -> bytes:
             return raw
     raw = b"\x00" + text.encode()
     return raw if len(raw) != 16 else b"\x00" + raw
+
+
+def _decode_ids(ids: Sequence[bytes]) -> list[str]:
+    """Return what `decode_id` returns for each, in half of its time if there are many and all are UUIDs."""
+    if len(ids) < _MANY or {*map(len, ids)} != {16}:
+        return [decode_id(id) for id in ids]
+    digits, text = hexlify(b"".join(ids)), bytearray(b"-") * (36 * len(ids))
+    for at, place in enumerate(_DIGITS):
+        text[place::36] = digits[at::32]
+    whole = text.decode()
+    return [whole[at : at + 36] for at in range(0, len(whole), 36)]
 
 
 def decode_id(raw: bytes) -> str:

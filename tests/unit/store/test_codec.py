@@ -160,6 +160,25 @@ def test_bodies_decoded_together_are_the_same_as_one_by_one(some: list[Body]) ->
     assert decode_all(*columns) == [decode(row) for row in rows] == some
 
 
+@pytest.mark.parametrize("named", ["", "chosen-by-a-client"])
+def test_ids_come_back_where_many_bodies_are_decoded_together(named: str) -> None:
+    some: list[Body] = [Message(role=Role.USER, content=f"{number}") for number in range(100)]
+    some[70] = Message(id=named or new_id(), role=Role.USER, content="x" * 500)
+    some[80] = Summary(content="short")
+    rows, packer = [encode(body) for body in some], Packer()
+    columns: Any = [[row[at] for row in rows] for at in range(len(Row._fields))]
+    columns[3] = packer.unpack_all([packer.pack(row.content) for row in rows])
+    assert decode_all(*columns) == some
+
+
+def test_what_is_damaged_among_many_is_refused() -> None:
+    packer = Packer()
+    with pytest.raises(StoreCorrupt):
+        packer.unpack_all([packer.pack("well" * 99), b"\x01damaged"])
+    with pytest.raises(StoreCorrupt):
+        packer.unpack_all([packer.pack("well" * 99), b"\x07newer"])
+
+
 @given(moments)
 def test_a_moment_comes_back_from_its_number(at: datetime) -> None:
     assert moment(microseconds(at)) == at

@@ -155,7 +155,7 @@ class SqliteLog:
         unpack = self._packer.unpack
         seqs, parents, kinds, turns, numbers, ids, tokens, _, _, contents, parts, _ = zip(*rows, strict=True)
         texts = parts if not any(parts) else [part and unpack(part) for part in parts]
-        bodies = codec.decode_all(kinds, ids, tokens, map(unpack, contents), texts)
+        bodies = codec.decode_all(kinds, ids, tokens, self._packer.unpack_all(contents), texts)
         moments = map(_Moments().__getitem__, numbers)
         return codec.decode_entries(self.id, seqs, parents, turns, moments, bodies)
 
