@@ -81,7 +81,7 @@ torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 MES
 failover: .venv/.test-stamp programs ## kill and freeze a PostgreSQL beside its standby, RUNS times each; all through PgBouncer, and with replicas (RUNS=5 SEED=1)
 	@$(BIN)/python -m tests.acceptance.failover --runs $(RUNS) --seed $(SEED)
 	@THREADKEEP_TEST_PGBOUNCER=1 $(BIN)/pytest -q -n 2 tests/integration/test_conformance.py tests/acceptance/test_instances.py -k "postgresql or instances"
-	@THREADKEEP_TEST_REPLICAS=1 $(BIN)/pytest -q tests/integration/test_postgres_replicas.py
+	@THREADKEEP_TEST_REPLICAS=1 $(BIN)/pytest -q --timeout 1800 tests/integration/test_postgres_replicas.py
 
 citus: .venv/.test-stamp ## the suites of store and server on a Citus of three machines, which then fail and move (SEED=1)
 	@$(BIN)/python -m tests.citus_programs

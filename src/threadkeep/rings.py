@@ -53,6 +53,8 @@ STORES = "threadkeep.stores"
 MIGRATIONS = "threadkeep.migrations"
 """The entry points by which packages bring the schema of a store up to date: the name is the scheme of the URL, the
 value takes it and returns the names of what was applied."""
+TALLIES = "threadkeep.tallies"
+"""The entry points by which servers on one store count together: by the scheme of the URL."""
 SPOOLS = "threadkeep.spools"
 """The entry points by which a package keeps what is sent while the database is away: `open` opens a store with
 `SpoolSettings`, `damage` tells what is wrong with a folder, None if there is nothing."""

@@ -22,11 +22,12 @@ from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.offered import OfferedModels
 from threadkeep.retention.rules import Retention
-from threadkeep.rings import A_SPOOL, CONVERSION, MIGRATIONS, SPOOLS, STORES, load, offered
+from threadkeep.rings import A_SPOOL, CONVERSION, MIGRATIONS, SPOOLS, STORES, TALLIES, load, offered
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits, open_chunks
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.caps import Caps
+from threadkeep.tally import Tally
 from threadkeep.tools.mcp import McpServer, McpServers
 from threadkeep.transfer.files import UNLIMITED
 from threadkeep.turn.active_turn import EngineDeps
@@ -79,6 +80,12 @@ def _of_scheme(group: str, url: str) -> Any:
     if all(point.name != scheme for point in offered(group)):
         raise InvalidStoreUrl
     return load(group, scheme, f"what opens {scheme}://...")
+
+
+async def count_together(url: str, tally: Tally) -> None:
+    """Count requests, turns and streams together with the other servers on a store, if a package brings the way to."""
+    if any(point.name == _scheme(url) for point in offered(TALLIES)):
+        await _of_scheme(TALLIES, url)(url, tally)
 
 
 async def open_conversations(

@@ -21,13 +21,14 @@ class Tally:
     """Counts for one worker of `workers`; with a file to lock, in processes that were forked after it was made."""
 
     def __init__(self, workers: int = 1, lock: IO[bytes] | None = None) -> None:
-        self._memory = mmap.mmap(-1, SLOTS * (4 * 8 + 4 * workers))
+        # The last column is for places that are taken at other servers.
+        self._memory = mmap.mmap(-1, SLOTS * (5 * 8 + 4 * (workers + 1)))
         whole = memoryview(self._memory)
-        rows = [whole[SLOTS * 8 * row : SLOTS * 8 * (row + 1)] for row in range(4)]
-        self._rated, self._placed = rows[0].cast("Q"), rows[1].cast("Q")
+        rows = [whole[SLOTS * 8 * row : SLOTS * 8 * (row + 1)] for row in range(5)]
+        self._rated, self._placed, self._asked = (row.cast("Q") for row in (rows[0], rows[1], rows[4]))
         self._left, self._at = rows[2].cast("d"), rows[3].cast("d")
-        counts = whole[SLOTS * 32 :].cast("I")
-        self._counts = [counts[SLOTS * worker : SLOTS * (worker + 1)] for worker in range(workers)]
+        counts = whole[SLOTS * 40 :].cast("I")
+        self._counts = [counts[SLOTS * worker : SLOTS * (worker + 1)] for worker in range(workers + 1)]
         self._own = self._counts[0]
         self._lock = lock
 
@@ -46,9 +47,10 @@ class Tally:
         with self._alone():
             if (slot := _find(self._rated, digest)) is None:
                 slot = min(_ways(digest), key=self._at.__getitem__)
-                self._rated[slot], self._left[slot], self._at[slot] = digest, most, now
+                self._rated[slot], self._left[slot], self._at[slot], self._asked[slot] = digest, most, now, 0
             left = min(most, self._left[slot] + (now - self._at[slot]) * rate)
             self._left[slot], self._at[slot] = (left - 1 if left >= 1 else left), now
+            self._asked[slot] += left >= 1
         return 0.0 if left >= 1 else (1 - left) / rate
 
     def enter(self, places: Mapping[Name, int], *, behind: Name | None = None) -> Name | None:
@@ -60,9 +62,27 @@ class Tally:
                     if 0 < most <= self._count(name):
                         return name
             for name in places:
-                if (slot := self._slot(name)) is not None:
+                if (slot := self._slot(_digest(name))) is not None:
                     self._own[slot] += 1
         return None
+
+    def here(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Return how many requests were taken here so far, and how many places are, by the digests of names."""
+        with self._alone():
+            asked = {digest: self._asked[slot] for slot, digest in enumerate(self._rated) if digest}
+            slots = [slot for slot, digest in enumerate(self._placed) if digest]
+            return asked, {self._placed[slot]: sum(each[slot] for each in self._counts[:-1]) for slot in slots}
+
+    def elsewhere(self, asked: Mapping[int, int], taken: Mapping[int, int]) -> None:
+        """Count what other servers took since the last call, and the places that are taken there now."""
+        with self._alone():
+            for digest, count in asked.items():
+                if (slot := _find(self._rated, digest)) is not None:
+                    self._left[slot] -= count
+            self._counts[-1][:] = memoryview(bytes(SLOTS * 4)).cast("I")
+            for digest, count in taken.items():
+                if (slot := self._slot(digest)) is not None:
+                    self._counts[-1][slot] = count
 
     def leave(self, places: Collection[Name]) -> None:
         """Give back places that this worker took."""
@@ -84,9 +104,8 @@ class Tally:
     def _taken(self, slot: int) -> int:
         return sum(column[slot] for column in self._counts)
 
-    def _slot(self, name: Name) -> int | None:
+    def _slot(self, digest: int) -> int | None:
         """Return the slot of a name, which may be a new one."""
-        digest = _digest(name)
         slot = _find(self._placed, digest)
         if slot is None and (slot := next((way for way in _ways(digest) if not self._taken(way)), None)) is not None:
             self._placed[slot] = digest

@@ -21,7 +21,7 @@ from threadkeep_postgres.pool import CALL_SECONDS
 CHANNEL = "threadkeep"
 # What is sent is not kept, so nobody waits for the disk; but a pooler gives the session to others, who must.
 _SEND = (
-    f"SELECT pg_notify('{CHANNEL}', word) "
+    "SELECT pg_notify($2, word) "
     "FROM unnest($1::text[]) AS word, set_config('synchronous_commit', 'off', true) AS this_transaction_only"
 )
 
@@ -29,8 +29,9 @@ _SEND = (
 class PostgresNotifyChannel(NotifyChannel):
     """Carries words between all who are connected to one database."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, name: str = CHANNEL) -> None:
         self._address = address
+        self._name = name
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
 
     async def open(self, hear: Callable[[str], None]) -> None:
@@ -40,7 +41,7 @@ class PostgresNotifyChannel(NotifyChannel):
         self._connection = await self._address.connect()
         try:
             async with asyncio.timeout(CALL_SECONDS):
-                await self._connection.add_listener(CHANNEL, heard)
+                await self._connection.add_listener(self._name, heard)
         except FAULTS as error:
             raise translate(error) from error
 
@@ -49,7 +50,7 @@ class PostgresNotifyChannel(NotifyChannel):
             raise StoreUnavailable("The notify channel is not open.")
         try:
             async with asyncio.timeout(CALL_SECONDS):
-                await self._connection.fetch(_SEND, list(words))
+                await self._connection.fetch(_SEND, list(words), self._name)
         except FAULTS as error:
             raise translate(error) from error
 

@@ -7,6 +7,7 @@ from threadkeep.conversation.ids import IdSource
 from threadkeep.errors import StoreUnavailable
 
 if TYPE_CHECKING:
+    from threadkeep_postgres.counts import Tally
     from threadkeep_postgres.store import PostgresStore
 
 NO_DRIVER = "PostgreSQL needs a package: pip install 'threadkeep[postgres]'"
@@ -24,6 +25,15 @@ def store_class() -> "type[PostgresStore]":
 async def open_postgres(url: str, *, clock: Clock, ids: IdSource, max_bytes: int) -> "PostgresStore":
     """Open the database behind a URL, whose schema must be current."""
     return await store_class().open(url, clock, ids, max_bytes)
+
+
+async def count_postgres(url: str, tally: "Tally") -> None:
+    """Count together with the other servers on a database, for ever."""
+    try:
+        from threadkeep_postgres.counts import share
+    except ImportError:
+        raise StoreUnavailable(NO_DRIVER) from None
+    await share(url, tally)
 
 
 async def migrate_postgres(url: str) -> list[str]:

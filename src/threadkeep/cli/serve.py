@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -37,7 +38,7 @@ from threadkeep.errors import InvalidValue, ModelError, PackageMissing, Threadke
 from threadkeep.hosting import hosting_of
 from threadkeep.llm.providers import all_with_keys
 from threadkeep.rings import TELEMETRY, load
-from threadkeep.runtime import open_conversations
+from threadkeep.runtime import count_together, open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import ConnectionLimits, connections_within, tune_garbage_collector
 from threadkeep.server.logs import TurnLog, logging_to
@@ -141,15 +142,18 @@ async def _serve(
         with watchdog(settings.freeze_limit):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(server.serve())
-                looking = tasks.create_task(supervised("telling numbers", metrics.keep_looking))
+                background = [tasks.create_task(supervised("telling numbers", metrics.keep_looking))]
                 if post.leads:
                     tasks.create_task(record_settings(conversations, settings))
+                    count = partial(count_together, settings.store, shared.tally)
+                    background.append(tasks.create_task(supervised("counting together", count)))
                 post.ready()
                 await told_to_stop.wait()
                 if told_to_stop.is_replaced:
                     await server.hand_over()
                 await _stop(server, app, conversations, settings.stop_patience)
-                looking.cancel()
+                for task in background:
+                    task.cancel()
     finally:
         await conversations.close()
         for each in telemetry:
