@@ -60,6 +60,7 @@ bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, 
 	@$(BIN)/python -m bench.parts $(ARGS)
 	@$(BIN)/python -m bench.scale $(ARGS)
 	@$(BIN)/python -m bench.followups $(ARGS)
+	@$(BIN)/python -m bench.understanding $(ARGS)
 	@$(BIN)/python -m bench.page $(ARGS)
 	@$(BIN)/python -m bench.report
 

@@ -82,11 +82,17 @@ class Outcome(NamedTuple):
 
 
 async def engine(data: Set, *, recall: bool, in_a_row: bool = False) -> list[Outcome]:
-    """Ask through the engine; return what came of it with each budget.
+    """Ask through the engine; return what came of it with each budget, in the mean."""
+    found = await outcomes(data, recall=recall, in_a_row=in_a_row)
+    return [Outcome(*map(mean, zip(*each, strict=True))) for each in found]
+
+
+async def outcomes(data: Set, *, recall: bool, in_a_row: bool = False) -> list[list[Outcome]]:
+    """Ask through the engine; return what came of each question with each budget.
 
     Each question is asked as the first one, or all of them in a row: then most requests go on as the last one did.
     """
-    model, found = Recorder(0), list[Outcome]()
+    model, found = Recorder(0), list[list[Outcome]]()
     assistant = Assistant(name="bench", policy=Policy(window=Window.FULL, recall=recall))
     store, days = await open_store("memory:"), data.times or (datetime(2023, 1, 1, tzinfo=UTC),) * len(data.log)
     async with await open_conversations(store, [assistant], model=model) as conversations:
@@ -98,14 +104,14 @@ async def engine(data: Set, *, recall: bool, in_a_row: bool = False) -> list[Out
             )
             new = NewConversation(id=f"{budget}", title="bench", assistant="bench")
             await store.import_entries(LOCAL, Import(new=new, created_at=days[0], entries=entries, version=1))
-            chat, outcomes = await conversations.get(f"{budget}"), list[Outcome]()
+            chat, each = await conversations.get(f"{budget}"), list[Outcome]()
             for case in data.cases:
                 started = time.perf_counter()
                 await (await chat.send(case.question, parent=None if in_a_row else len(entries))).answer()
                 took = time.perf_counter() - started
                 shown = share_seen(case, [message.content for message in model.seen])
-                outcomes.append(Outcome(shown, sum(map(count_tokens, model.seen)) / budget, took * 1000))
-            found.append(Outcome(*map(mean, zip(*outcomes, strict=True))))
+                each.append(Outcome(shown, sum(map(count_tokens, model.seen)) / budget, took * 1000))
+            found.append(each)
     return found
 
 
@@ -280,7 +286,7 @@ async def main() -> None:
         await compare(report, data._replace(cases=data.cases[::step]))
     with TemporaryDirectory() as place:
         took = await processor_time(generated_set(), Path(place))
-    report.bar(f"milliseconds of processor time in {LONG:,} messages on SQLite, median", took, at_most=25)
+    report.bar(f"milliseconds of processor time in {LONG:,} messages on SQLite, median", took, at_most=12)
     report.close()
 
 

@@ -1,16 +1,13 @@
 """Expansion: which words of a conversation make its newest question stand alone.
 
-A word counts by cheap signs: was it said in the first question, in the newest, in the one that opened the topic, in the
-newest answer, how often, is it written as a name; and by how rare it is among the documents. What each sign counts was
-fitted by `bench/train_expansion.py` to the words that people put in when they rewrite a question, and to those that
-find what answers it; `bench/followups.py` measures the result.
+A word counts by where a person said it (in the first question, in the newest, in the one that opened the topic) and by
+how rare it is among the documents. Words that only an answer had come behind all of these: where answers are passages,
+they would find the same passages again. `bench/understanding.py` measures it.
 """
 
 import math
 import re
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.stems import stem
@@ -22,17 +19,8 @@ TURNS = 6
 MOST_CHARACTERS = 4_000
 """How much of one message is looked at."""
 MOST_CANDIDATES = 100
-ANSWER_DECAY = 0.5
-WEIGHTS: Mapping[str, float] = {
-    "first": 1.03,
-    "newest": 0.48,
-    "opening": 0.89,
-    "in_answer": 0.60,
-    "repeated": 0.49,
-    "only_answered": 0.61,
-    "name": 0.65,
-}
-"""What each sign adds to the logarithm of how much a word counts. `first` and `opening` name the topic."""
+WEIGHTS: Mapping[str, float] = {"first": 1.03, "newest": 0.48, "opening": 0.89, "only_answered": -1.0}
+"""What each adds to the logarithm of how much a word counts. `first` and `opening` name the topic."""
 RARITY_WEIGHT = 0.57
 """How much more a rare word counts than its rarity says."""
 ONE_TOPIC = 12
@@ -55,58 +43,39 @@ _KOREAN_PARTICLES = tuple("은는이가을를에의도로와과")
 Candidates = Mapping[str, float]
 
 
-@dataclass(slots=True)
-class Said:
-    """A word that was said, as it was written, with the signs of how much it matters."""
-
-    written: str
-    signs: dict[str, float] = field(default_factory=lambda: dict.fromkeys(WEIGHTS, 0.0))
-
-
-def candidates(
-    question: str, history: Sequence[Message], excluded: Collection[str] = (), opening: int | None = None
-) -> Candidates:
+def candidates(question: str, history: Sequence[Message], opening: int | None = None) -> Candidates:
     """Return the words that were said before, as they were written, with how much each counts for where it was said.
 
-    Words of the question, and excluded ones (as stems), are left out. `opening` is the place of the question that
-    opened the topic.
+    Words of the question are left out. `opening` is the place of the question that opened the topic.
     """
-    left_out = {*content_stems(question), *excluded}
+    left_out = content_stems(question)
     weights = {
-        word.written: math.exp(sum(WEIGHTS[sign] * value for sign, value in word.signs.items()))
-        for key, word in said_before(history, opening).items()
+        written: math.exp(sum(WEIGHTS[sign] for sign in signs))
+        for key, (written, signs) in said_before(history, opening).items()
         if key not in left_out
     }
     return {word: weights[word] for word in sorted(weights, key=lambda word: -weights[word])[:MOST_CANDIDATES]}
 
 
-def said_before(history: Sequence[Message], opening: int | None = None) -> dict[str, Said]:
-    """Return the words of the newest turns and of those that name the topic, by stem, with their signs."""
-    found: dict[str, Said] = {}
+def said_before(history: Sequence[Message], opening: int | None = None) -> dict[str, tuple[str, set[str]]]:
+    """Return the words of the newest turns and of those that name the topic, by stem, as they were written, with the
+    signs of where they were said."""
+    found: dict[str, tuple[str, set[str]]] = {}
     asked = [place for place, message in enumerate(history) if message.role is Role.USER]
     first = asked[0] if asked and len(asked) <= ONE_TOPIC else None
     age = 0
     for place in reversed(range(len(history))):
         message = history[place]
         if message.role in (Role.USER, Role.ASSISTANT) and (age < TURNS or place in (first, opening)):
-            signs = {"first": place == first, "opening": place == opening, "newest": not age}
-            _take(found, message, age, [name for name, shown in signs.items() if shown])
+            is_asked = message.role is Role.USER
+            shown = {"first": place == first, "opening": place == opening, "newest": is_asked and not age}
+            for key, written in _content_words(searchable(message)[:MOST_CHARACTERS]).items():
+                signs = found.setdefault(key, (written, {"only_answered"}))[1]
+                if is_asked:
+                    signs -= {"only_answered"}
+                    signs |= {name for name, is_shown in shown.items() if is_shown}
         age += message.role is Role.USER
     return found
-
-
-def _take(found: dict[str, Said], message: Message, age: int, asked: Sequence[str]) -> None:
-    """Put the words of a message in, with the signs that it gives: those of a question, or those of an answer."""
-    for key, (written, count, is_name) in _counted(searchable(message)[:MOST_CHARACTERS]).items():
-        is_new = key not in found
-        signs = found.setdefault(key, Said(written)).signs
-        signs["name"] = max(signs["name"], is_name)
-        if message.role is Role.USER:
-            signs |= dict.fromkeys(asked, 1.0) | {"only_answered": 0.0}
-        else:
-            signs["only_answered"] = float(is_new or signs["only_answered"])
-            signs["in_answer"] = max(signs["in_answer"], ANSWER_DECAY**age)
-            signs["repeated"] = math.log1p(math.expm1(signs["repeated"]) + count)
 
 
 def content_stems(text: str) -> frozenset[str]:
@@ -135,26 +104,16 @@ def shared_words(question: str, history: Sequence[Message]) -> dict[str, Role]:
 
 def _content_words(text: str) -> dict[str, str]:
     """Return the stems of the words that say something, with the words that they stand for, as they were written."""
-    return {key: written for key, (written, _, _) in _counted(text).items()}
-
-
-def _counted(text: str) -> dict[str, tuple[str, int, bool]]:
-    """Return the same, with how often each stands there, and whether it is written as a name in a sentence."""
     spoken = SPOKEN.findall(text.replace("_", " "))
     stop_words = STOP_WORDS | _SMALL | BY_LANGUAGE[language_of({word.lower() for word in spoken})]
     is_japanese = _KANA.search(text) is not None
-    written: dict[str, str] = {}
-    counts, names = Counter[str](), set[str]()
-    for place, spelled in enumerate(spoken):
+    found: dict[str, str] = {}
+    for spelled in spoken:
         parts = _parts(spelled, is_japanese)
         for word in parts:
             if word not in stop_words and (len(word) > 1 or not word.isascii()):
-                key = stem(word)
-                written.setdefault(key, spelled if len(parts) == 1 and not DENSE.search(spelled) else word)
-                counts[key] += 1
-                if place and spelled[:1].isupper():
-                    names.add(key)
-    return {key: (word, counts[key], key in names) for key, word in written.items()}
+                found.setdefault(stem(word), spelled if len(parts) == 1 and not DENSE.search(spelled) else word)
+    return found
 
 
 def _parts(spelled: str, is_japanese: bool) -> list[str]:

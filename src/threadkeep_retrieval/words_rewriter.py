@@ -1,6 +1,6 @@
 """Rewriting without a model: what a question refers to is put in its place, and words are looked for beside it.
 
-"The second one" becomes the name of it; the words are the rare ones of the recent turns. A question that changes the
+"The second one" gets its name; the words are the rare ones of the recent turns. A question that changes the
 topic stays as it is.
 """
 
@@ -10,16 +10,13 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import RetrievalError
 from threadkeep.turn.lookup import Rewrite
 from threadkeep_retrieval.base import Query, Retriever, Rewriter
-from threadkeep_retrieval.expansion import RARE, TURNS, candidates, choose, content_stems, shared_words
-from threadkeep_retrieval.positions import Referred, referred
-from threadkeep_retrieval.shown_lists import shown_lists
+from threadkeep_retrieval.expansion import RARE, TURNS, candidates, choose, shared_words
+from threadkeep_retrieval.ordinals import meant
 
 LIMIT = 5
 """How many words are added."""
 BESIDE_NAMES = 2
 """How many are added where the question itself could be completed with names."""
-NEWEST = 24
-"""How many messages are looked at for lists."""
 COMMON = 0.15
 """A word that is less rare than this says nothing about the topic, even if a person said it."""
 
@@ -47,28 +44,24 @@ class WordsRewriter(Rewriter):
         needed, why = self._needs_context(question, history)
         if not history:
             return Rewrite(question=question, text=question, why=why)
-        found = referred(question, shown_lists(history[-NEWEST:]))
+        named = ", ".join(meant(question, history))
+        text = f"{question.rstrip(' ?!.')}: {named}" if named else question
         try:
-            words = await self._rare(question, history, found)
+            # What else stands in a list that something was chosen from, is not looked for.
+            asked = [message for message in history if message.role is Role.USER]
+            wanted = candidates(text, asked) if named else candidates(text, history, self.opening(history))
+            most = BESIDE_NAMES if named else self._limit
+            words = choose(wanted, await self._retriever.rarity(wanted), min(self._limit, most))
             topic = None if needed else await self._topic(question, history, words)
         except RetrievalError as error:
             # The search itself will say what is wrong, if something still is.
             return Rewrite(question=question, text=question, why=f"the documents could not be asked: {error}")
-        if (not words and not found) or (not needed and topic is None):
+        if not (words or named) or not (needed or topic):
             return Rewrite(question=question, text=question, why=why)
         reason = why if topic is None else f"it stays with {topic}"
-        if found:
-            reason = f"{reason}; it means {', '.join(item.names[0] for item in found.items)}"
-        return Rewrite(question=question, text=found.text if found else question, words=words, by="words", why=reason)
-
-    async def _rare(self, question: str, history: Sequence[Message], found: Referred | None) -> tuple[str, ...]:
-        """Return rare words of the conversation; what else stands in a list that something was chosen from is none."""
-        if found is None:
-            wanted = candidates(question, history, opening=self.opening(history))
-            return choose(wanted, await self._retriever.rarity(wanted), self._limit)
-        others = " ".join(name for item in found.others for name in item.names)
-        wanted = candidates(found.text, history, content_stems(others))
-        return choose(wanted, await self._retriever.rarity(wanted), min(self._limit, BESIDE_NAMES))
+        if named:
+            reason = f"{reason}; it means {named}"
+        return Rewrite(question=question, text=text, words=words, by="words", why=reason)
 
     def opening(self, history: Sequence[Message]) -> int | None:
         """Return the place of the newest question that stood alone when it was asked."""

@@ -26,8 +26,8 @@ from threadkeep_assistants.demo.general_script import GENERAL, facts_in
 from threadkeep_assistants.demo.script import Scene
 from threadkeep_providers.vendor_errors import length_refusal
 from threadkeep_retrieval.model_rewriter import cleaned, flaw
+from threadkeep_retrieval.ordinals import meant, places
 from threadkeep_retrieval.routing.follow_up import follow_up
-from threadkeep_retrieval.shown_lists import shown_lists
 
 PACKAGES = (
     "threadkeep",
@@ -46,8 +46,6 @@ QUICK = 0.004
 MOST_GROWTH = 3 * TIMES
 BOUNDED = {
     "threadkeep_providers.vendor_errors:_SECRET": 600,
-    "threadkeep_retrieval.shown_lists:_BOLD": 400,
-    "threadkeep_retrieval.shown_lists:_MONEY": 400,
 }
 """Patterns that see no more than so many characters."""
 COMPUTED = {
@@ -75,7 +73,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "content words": content_words,
     "content forms": content_forms,
     "follow-up": lambda text: follow_up(text, said(text)),
-    "lists": lambda text: shown_lists(said(text)),
+    "places": places,
+    "lists": lambda text: meant("the second one", said(text)),
     "splitting": split,
     "rewrite": lambda text: flaw(cleaned(text), text[:300], [text]),
     "title": title_from_words,

@@ -33,7 +33,7 @@ async def test_a_follow_up_is_made_to_stand_alone_and_looked_up_and_the_trace_te
         "route": "retrieve",
         "route_why": "everything is looked up",
         "question": "the second one",
-        "rewritten": "Pixel 8a",
+        "rewritten": "the second one: Pixel 8a",
         "words": ["phones"],
         "by": "words",
         "why": "it points back with a pronoun; it means Pixel 8a",
@@ -114,8 +114,8 @@ def test_at_least_forty_conversations_are_shipped() -> None:
 
 async def test_a_passage_that_the_model_reads_in_the_history_anyway_goes_last() -> None:
     used = StrictRetriever(RARITY, {"pixel": "pixel-8a", "samsung": "galaxy-a54"})
-    plain = await RetrieverLookup(retriever=used).find("Samsung or Pixel?", HISTORY, ScriptedModel())
+    plain = await RetrieverLookup(retriever=used).find("Samsung or Pixel ?", HISTORY, ScriptedModel())
     first, second = plain.passages
     told = (*HISTORY, Message(role=Role.USER, content="Say it."), Message(role=Role.ASSISTANT, content=first.text))
-    again = await RetrieverLookup(retriever=used).find("Samsung or Pixel?", told, ScriptedModel())
+    again = await RetrieverLookup(retriever=used).find("Samsung or Pixel ?", told, ScriptedModel())
     assert [passage.id for passage in again.passages] == [second.id, first.id]

@@ -24,12 +24,12 @@ def no(question: str, history: Sequence[Message]) -> tuple[bool, str]:
 async def test_rare_words_are_looked_for_beside_the_question() -> None:
     rewrite = await WordsRewriter(StrictRetriever(RARITY)).rewrite("How do they compare?", HISTORY)
     assert (rewrite.text, rewrite.by) == ("How do they compare?", "words")
-    assert rewrite.words == ("Samsung", "Pixel", "Galaxy", "500", "phones")
+    assert rewrite.words == ("500", "phones", "Samsung", "Pixel", "Galaxy")
 
 
-async def test_a_position_is_put_into_the_question_and_the_rest_of_the_list_is_not_looked_for() -> None:
+async def test_a_place_in_a_list_gets_its_name() -> None:
     rewrite = await WordsRewriter(StrictRetriever(RARITY)).rewrite("How heavy is the second one?", HISTORY)
-    assert rewrite.text == "How heavy is Google Pixel 8a?"
+    assert rewrite.text == "How heavy is the second one: Google Pixel 8a"
     assert rewrite.words == ("500", "phones")
     assert rewrite.why.endswith("it means Google Pixel 8a")
 
