@@ -108,8 +108,9 @@ class Translator:
         if not columns:
             return ()
         *_, seqs, parents, kinds, turns, moments, ids, tokens, contents, parts = columns
-        bodies = decode_all(kinds, ids, tokens, map(self._packer.unpack, contents), map(load_text, parts))
-        return tuple(decode_entries(conversation, seqs, parents, turns, moments, bodies))
+        texts = zip(kinds, ids, tokens, self._packer.unpack_all(contents), map(load_text, parts), strict=True)
+        places = zip(seqs, parents, turns, moments, decode_all(texts), strict=True)
+        return tuple(decode_entries(conversation, places))
 
 
 class Database:

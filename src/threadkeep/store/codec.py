@@ -235,44 +235,30 @@ _PLAIN: list[dict[str, Any]] = [
 """The fields of a message of plain text, by kind."""
 
 
-def decode_all(
-    kinds: Iterable[int],
-    ids: Iterable[bytes | None],
-    tokens: Iterable[int | None],
-    contents: Iterable[str],
-    parts: Iterable[str | None],
-) -> list[Body]:
-    """Return the bodies behind rows, given column by column: the same as `decode`, which is too slow for a long branch.
-    Those of plain text, as most are, are made in one go."""
+def decode_all(rows: Iterable[tuple[int, bytes | None, int | None, str, str | None]]) -> list[Body]:
+    """Return the bodies behind rows, the same as `decode`. Those of plain text, as most are, are made in one go."""
     bodies: list[Body | None] = []
     texts: list[dict[str, Any]] = []
     names: list[bytes] = []
     plain = _PLAIN
-    for kind, id, count, content, more in zip(kinds, ids, tokens, contents, parts, strict=True):
-        if more is None and kind < STATE and id is not None:
+    for kind, id, tokens, content, parts in rows:
+        if parts is None and kind < STATE and id is not None:
             fields = plain[kind].copy()
             fields["content"] = content
-            fields["tokens"] = count
+            fields["tokens"] = tokens
             texts.append(fields)
             names.append(id)
             bodies.append(None)
         else:
-            bodies.append(decode(Row(kind, id, count, content, more)))
+            bodies.append(decode(Row(kind, id, tokens, content, parts)))
     for fields, name in zip(texts, _decode_ids(names), strict=True):
         fields["id"] = name
     made = iter(Message.adopt_all(texts))
     return [next(made) if body is None else body for body in bodies]
 
 
-def decode_entries(
-    conversation: str,
-    seqs: Iterable[int],
-    parents: Iterable[int],
-    turns: Iterable[int | None],
-    moments: Iterable[datetime],
-    bodies: Iterable[Body],
-) -> list[Entry]:
-    """Return the entries of a conversation from their columns and their bodies."""
+def decode_entries(conversation: str, rows: Iterable[tuple[int, int, int | None, datetime, Body]]) -> list[Entry]:
+    """Return the entries of a conversation from their seq, parent, turn and time and their bodies."""
     return Entry.adopt_all(
         [
             {
@@ -283,7 +269,7 @@ def decode_entries(
                 "created_at": at,
                 "body": body,
             }
-            for seq, parent, turn, at, body in zip(seqs, parents, turns, moments, bodies, strict=True)
+            for seq, parent, turn, at, body in rows
         ]
     )
 

@@ -3,6 +3,7 @@ commit, whichever conversations it belongs to."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
 
 from threadkeep.store.rules import AddedText
 
@@ -21,11 +22,14 @@ class Drafts:
     ) -> None:
         self._store = store
         self._tell = tell
-        self._loop = asyncio.get_running_loop()
         self._waiting: list[tuple[AddedText, asyncio.Future[None]]] = []
         self._timer: asyncio.Handle | None = None
         self._storing: asyncio.Task[None] | None = None
         self._next = 0.0
+
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        return asyncio.get_running_loop()  # a store in memory may be made before there is one
 
     def add(self, text: AddedText) -> asyncio.Future[None]:
         """Take a text; return what is done when it is stored or refused."""

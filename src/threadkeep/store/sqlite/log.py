@@ -5,8 +5,7 @@ What is read is checked: a row that is not as it was stored, or that is missing,
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
@@ -47,14 +46,6 @@ class ConversationKey(NamedTuple):
     version: int = 0
     entries: int = 0
     facts: str = "{}"
-
-
-class _Moments(dict[int, datetime]):
-    """The moments behind numbers; many entries have the same one."""
-
-    def __missing__(self, number: int) -> datetime:
-        found = self[number] = codec.moment(number)
-        return found
 
 
 class SqliteLog:
@@ -155,9 +146,10 @@ class SqliteLog:
         unpack = self._packer.unpack
         seqs, parents, kinds, turns, numbers, ids, tokens, _, _, contents, parts, _ = zip(*rows, strict=True)
         texts = parts if not any(parts) else [part and unpack(part) for part in parts]
-        bodies = codec.decode_all(kinds, ids, tokens, self._packer.unpack_all(contents), texts)
-        moments = map(_Moments().__getitem__, numbers)
-        return codec.decode_entries(self.id, seqs, parents, turns, moments, bodies)
+        bodies = codec.decode_all(zip(kinds, ids, tokens, self._packer.unpack_all(contents), texts, strict=True))
+        # Many entries have the same time.
+        places = zip(seqs, parents, turns, map(cache(codec.moment), numbers), bodies, strict=True)
+        return codec.decode_entries(self.id, places)
 
     def check(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Refuse entries of which one is not as it was stored."""
