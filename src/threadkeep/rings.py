@@ -50,6 +50,9 @@ CONVERSION = "threadkeep.conversion"
 image in pixels."""
 STORES = "threadkeep.stores"
 """The entry points by which packages offer stores: the name is the scheme of the URL, the value opens it."""
+EMBEDDED_STORES = "threadkeep.embedded_stores"
+"""The entry points by which packages offer stores that are a file or a folder: the name is the scheme of the URL, the
+value is a class with `open`, and `database_of`, which tells of a path which SQLite file is in it."""
 MIGRATIONS = "threadkeep.migrations"
 """The entry points by which packages bring the schema of a store up to date: the name is the scheme of the URL, the
 value takes it and returns the names of what was applied."""

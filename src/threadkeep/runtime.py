@@ -22,7 +22,17 @@ from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.offered import OfferedModels
 from threadkeep.retention.rules import Retention
-from threadkeep.rings import A_SPOOL, CONVERSION, MIGRATIONS, SPOOLS, STORES, TALLIES, load, offered
+from threadkeep.rings import (
+    A_SPOOL,
+    CONVERSION,
+    EMBEDDED_STORES,
+    MIGRATIONS,
+    SPOOLS,
+    STORES,
+    TALLIES,
+    load,
+    offered,
+)
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits, open_chunks
 from threadkeep.store.base import MAX_BYTES, Store
@@ -65,13 +75,17 @@ async def _open_store(url: str, clock: Clock, ids: IdSource, max_bytes: int) -> 
             from threadkeep.store.sqlite.store import SqliteStore
 
             return await SqliteStore.open(_path(url), clock, ids, max_bytes)
-        case "files":
-            from threadkeep.store.files.store import FilesStore
-
-            return await FilesStore.open(_path(url), clock, ids, max_bytes)
+        case scheme if _is_embedded(scheme):
+            embedded: Store = await _of_scheme(EMBEDDED_STORES, url).open(_path(url), clock, ids, max_bytes)
+            return embedded
         case _:
             opened: Store = await _of_scheme(STORES, url)(url, clock=clock, ids=ids, max_bytes=max_bytes)
             return opened
+
+
+def _is_embedded(scheme: str) -> bool:
+    """Tell whether a store of this scheme is a file or a folder."""
+    return scheme == "sqlite" or any(point.name == scheme for point in offered(EMBEDDED_STORES))
 
 
 def _of_scheme(group: str, url: str) -> Any:
@@ -288,19 +302,16 @@ def back_up_file(url: str, target: Path, progress: Callable[[float], None]) -> i
 
 def database_file(url: str) -> Path | None:
     """Return the SQLite file of an embedded store; None for other stores."""
-    match _scheme(url):
-        case "sqlite":
-            return _path(url)
-        case "files":
-            from threadkeep.store.files.view_file import database_of
-
-            return database_of(_path(url))
-    return None
+    path = store_path(url)
+    if path is None or _scheme(url) == "sqlite":
+        return path
+    inside: Path = _of_scheme(EMBEDDED_STORES, url).database_of(path)
+    return inside
 
 
 def store_path(url: str) -> Path | None:
     """Return the file or folder that an embedded store is kept in; None for other stores."""
-    return _path(url) if _scheme(url) in ("sqlite", "files") else None
+    return _path(url) if _is_embedded(_scheme(url)) else None
 
 
 def _path(url: str) -> Path:

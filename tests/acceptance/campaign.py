@@ -23,9 +23,9 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
-from threadkeep.store.files import store as files_store
 from threadkeep.store.paging import walk
 from threadkeep.testing.stores import whole_log
+from threadkeep_files import store as files_store
 
 CONVERSATIONS = 4
 PATIENCE = 60.0

@@ -21,12 +21,12 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import AlreadyExists, ConversationNotFound, StoreCorrupt, UnknownRole
 from threadkeep.store.base import MAX_BYTES
-from threadkeep.store.files import view_table
-from threadkeep.store.files.store import FilesStore
-from threadkeep.store.files.view_file import ViewFile
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import MINUTE, NO_TIME, answered, new, returned, running, say, settle, texts_of
+from threadkeep_files import view_table
+from threadkeep_files.store import FilesStore
+from threadkeep_files.view_file import ViewFile
 
 SHOP = "sess_20250101_120000_abc12345"
 
@@ -97,7 +97,7 @@ async def test_a_view_is_there_from_the_beginning_and_after_each_append(files: F
 async def test_an_append_leaves_the_view_as_it_is_and_the_view_follows(
     files: FilesStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("threadkeep.store.files.store.VIEW_SECONDS", 0.0)
+    monkeypatch.setattr("threadkeep_files.store.VIEW_SECONDS", 0.0)
     await new(files, LOCAL, name=SHOP)
     await files.write_views()
     await say(files, SHOP, "one", scope=LOCAL)

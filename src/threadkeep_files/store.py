@@ -20,9 +20,15 @@ from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreError, UnknownRole
 from threadkeep.store import filesystem
-from threadkeep.store.files import view_table
-from threadkeep.store.files.taking_in import TakingIn
-from threadkeep.store.files.view_file import (
+from threadkeep.store.filesystem import NEVER, FileSignature, translating_os_errors
+from threadkeep.store.paging import Listing, ListQuery, Search
+from threadkeep.store.rules import Verb
+from threadkeep.store.sqlite.log import SqliteLog
+from threadkeep.store.sqlite.store import SqliteStore
+from threadkeep.store.values import Created, HitPage, Statistics
+from threadkeep_files import view_table
+from threadkeep_files.taking_in import TakingIn
+from threadkeep_files.view_file import (
     FileProblem,
     FileProblems,
     ViewFile,
@@ -31,13 +37,7 @@ from threadkeep.store.files.view_file import (
     folder_of,
     in_thread,
 )
-from threadkeep.store.files.view_writer import ViewWriter
-from threadkeep.store.filesystem import NEVER, FileSignature, translating_os_errors
-from threadkeep.store.paging import Listing, ListQuery, Search
-from threadkeep.store.rules import Verb
-from threadkeep.store.sqlite.log import SqliteLog
-from threadkeep.store.sqlite.store import SqliteStore
-from threadkeep.store.values import Created, HitPage, Statistics
+from threadkeep_files.view_writer import ViewWriter
 
 T = TypeVar("T")
 VIEW_SECONDS = 2.0
@@ -60,6 +60,8 @@ class FilesStore(SqliteStore):
         self._refused: dict[Path, FileSignature] = {}
         self._showing: asyncio.Task[None] | None = None
         self._is_closing = False
+
+    database_of = staticmethod(database_of)
 
     @classmethod
     async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> "FilesStore":

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from threadkeep.errors import InvalidId
-from threadkeep.store.files.view_file import MOST_PROBLEMS, FileProblems, ViewFile, files_in, folder_of, remove_put_away
 from threadkeep.testing.clock import FakeClock
+from threadkeep_files.view_file import MOST_PROBLEMS, FileProblems, ViewFile, files_in, folder_of, remove_put_away
 
 NOW = FakeClock()()
 

@@ -21,8 +21,8 @@ from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import InvalidId
 from threadkeep.store import filesystem
-from threadkeep.store.files.view import parse
 from threadkeep.store.filesystem import FileSignature, translating_os_errors
+from threadkeep_files.view import parse
 
 T = TypeVar("T")
 HIDDEN = ".threadkeep"

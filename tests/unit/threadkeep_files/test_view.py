@@ -13,12 +13,12 @@ from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import ContentTooLarge, StoreCorrupt, UnknownRole
 from threadkeep.store.base import MAX_BYTES
-from threadkeep.store.files.view import Taken, ViewMessage, begun, parse, read, render, taken
 from threadkeep.store.record import Tip
 from threadkeep.store.sqlite.memory import MemoryStore
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import answered, asked, new, returned, texts_of
+from threadkeep_files.view import Taken, ViewMessage, begun, parse, read, render, taken
 
 NOW = datetime(2025, 1, 1, 12, 0, tzinfo=UTC)
 LATER = datetime(2025, 1, 1, 12, 0, 5, 250000, tzinfo=UTC)

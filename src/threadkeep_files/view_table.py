@@ -41,7 +41,7 @@ class KnownView(NamedTuple):
 
 def make_tables(database: SqliteDatabase) -> None:
     """Make the tables that are missing."""
-    sql = files("threadkeep.store.files").joinpath("views.sql").read_text(encoding="utf-8")
+    sql = files("threadkeep_files").joinpath("views.sql").read_text(encoding="utf-8")
     pair.make_tables(database, "view_of_entry", sql)
 
 

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.errors import ConversationNotFound, StoreError, ThreadkeepError
-from threadkeep.store.files import view_table
-from threadkeep.store.files.taking_in import TakingIn
-from threadkeep.store.files.view import digest, render
-from threadkeep.store.files.view_file import HIDDEN, ViewFile, folder_of, in_thread, remove_put_away
-from threadkeep.store.files.view_table import KnownView
 from threadkeep.store.filesystem import FileSignature
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.store import SqliteStore
+from threadkeep_files import view_table
+from threadkeep_files.taking_in import TakingIn
+from threadkeep_files.view import digest, render
+from threadkeep_files.view_file import HIDDEN, ViewFile, folder_of, in_thread, remove_put_away
+from threadkeep_files.view_table import KnownView
 
 BATCH = 16
 """How many views are written between two commits."""

@@ -7,15 +7,15 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import AlreadyExists, InvalidInput, StoreBusy, StoreCorrupt, StoreError, UnknownRole
 from threadkeep.store.caps import Caps
 from threadkeep.store.codec import Row
-from threadkeep.store.files import view_table
-from threadkeep.store.files.view import Document, Taken, begun, digest, parse, read, taken
-from threadkeep.store.files.view_file import FileProblems, FoundFile, ViewFile, in_thread
-from threadkeep.store.files.view_table import KnownView
 from threadkeep.store.filesystem import FileSignature
 from threadkeep.store.record import Tip
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.sqlite.writing import LogWriter
+from threadkeep_files import view_table
+from threadkeep_files.view import Document, Taken, begun, digest, parse, read, taken
+from threadkeep_files.view_file import FileProblems, FoundFile, ViewFile, in_thread
+from threadkeep_files.view_table import KnownView
 
 ATTEMPTS = 10
 """How often others may change a file or its conversation while it is taken in."""
