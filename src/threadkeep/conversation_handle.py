@@ -5,9 +5,10 @@ Made by `Conversations`. A handle holds no connection and needs not be closed.
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor, mark_of
@@ -24,7 +25,9 @@ from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
 from threadkeep.conversation.value import checked
 from threadkeep.errors import EntryNotFound, InvalidCursor, InvalidValue, LeaseLost
 from threadkeep.llm.base import ModelOptions
+from threadkeep.loop_turn import Loops, LoopTurn
 from threadkeep.retention.holds import delete_unless_held
+from threadkeep.rings import LOOPS, load
 from threadkeep.store.audit import act_now
 from threadkeep.store.base import ROOT
 from threadkeep.store.paging import backwards, check_position, newest_messages, walk
@@ -36,7 +39,7 @@ from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.attached import Attachable, attached
 from threadkeep.turn.follow import MOVED, cursor_at, follow
 from threadkeep.turn.runner import TurnRunner
-from threadkeep.turn.steps.accept import Sending, accept, accept_again
+from threadkeep.turn.steps.accept import Loop, Sending, accept, accept_again
 from threadkeep.turn.steps.approve import approve, waiting_calls
 from threadkeep.turn_handle import TurnHandle
 
@@ -156,33 +159,31 @@ class ConversationHandle:
             content, *files, parent=parent, expected_head=expected_head, policy=chosen, key=key, id=id
         )
 
-    async def accept(
+    async def accept(self, content: str | list[Any], *files: Part, **how: Any) -> TurnHandle:
+        """Do what `send` does, for a caller whose types are checked already, as those of an HTTP body are."""
+        return self._begun(await accept(self._runner, self.scope, self.id, self.sending(content, *files, **how)))
+
+    def sending(
         self,
-        content: str | list[Any],
+        content: str | list[Any] | None,
         *files: Part,
-        parent: int | None = None,
-        expected_head: int | None = None,
-        policy: BusyPolicy = BusyPolicy.QUEUE,
         key: Key | None = None,
         id: str | None = None,
-    ) -> TurnHandle:
-        """Do what `send` does, for a caller whose types are checked already, as those of an HTTP body are."""
-        text, parts = (content, ()) if isinstance(content, str) else split_text(content)
+        parent: int | None = None,
+        loop: Loop | None = None,
+        **how: Any,
+    ) -> Sending:
+        """Return a message as it is to be accepted; one that is sent twice with one id, its own or that of the turn, is
+        one message, whatever other key it comes with."""
+        text, parts = (content, ()) if content is None or isinstance(content, str) else split_text(content)
         parts = (*files, *parts)
-        if not text and not parts:
+        if not text and not parts and content is not None:
             raise InvalidValue("A message needs text or parts.")
         sent = [text, *(part.model_dump(mode="json") for part in parts), parent]
-        sending = Sending(
-            content=text,
-            id=None if id is None else check_id(id),
-            parts=parts,
-            parent=parent,
-            expected_head=expected_head,
-            policy=policy,
-            # A message that is sent twice with one id is one message, whatever other key it comes with.
-            key=self._key("send", key, sent) if id is None else self._key("message", id, sent),
-        )
-        return self._begun(await accept(self._runner, self.scope, self.id, sending))
+        chosen = [("turn", loop and loop.id), ("message", id if content is not None else None)]
+        verb, named = next(((verb, check_id(name)) for verb, name in chosen if name), ("send", key))
+        made = self._key(verb, named, sent)
+        return Sending(content=text, id=id, parts=parts, parent=parent, key=made, loop=loop, **how)
 
     @checked
     async def regenerate(self, entry: int | None = None, *, key: Key | None = None) -> TurnHandle:
@@ -231,10 +232,11 @@ class ConversationHandle:
         return appended.entries[0]
 
     @checked
-    async def append(self, *messages: Message, key: Key | None = None) -> tuple[Entry, ...]:
-        """Add messages after the head without answering them, such as a history from elsewhere."""
+    async def append(self, *messages: Message, key: Key | None = None, parent: int | None = None) -> tuple[Entry, ...]:
+        """Add messages after the head, or after another entry (0: as a new beginning), without answering them, such as
+        a history from elsewhere."""
         named = self._key("append", key, [message.model_dump(mode="json") for message in messages])
-        appended = await self._store.append(self.scope, self.id, Append(bodies=messages, key=named))
+        appended = await self._store.append(self.scope, self.id, Append(bodies=messages, parent=parent, key=named))
         self._log_reuse()
         return appended.entries
 
@@ -242,9 +244,23 @@ class ConversationHandle:
         """Return the open turns, oldest first."""
         return await self._store.turns(self.scope, self.id)
 
-    def turn(self, number: int) -> TurnHandle:
-        """Return a handle on a turn of this conversation."""
-        return TurnHandle(self._runner.deps, self.scope, self.id, number)
+    @overload
+    def turn(self, of: int) -> TurnHandle: ...
+    @overload
+    def turn(self, of: str | list[Any] | None, **how: Any) -> AbstractAsyncContextManager[LoopTurn]: ...
+    def turn(self, of: int | str | list[Any] | None, **how: Any) -> TurnHandle | AbstractAsyncContextManager[LoopTurn]:
+        """Return a handle on the turn with this number; or a turn that answers a message (none: what `parent` or the
+        head says), for a loop of your own that runs inside `async with`. How is told as to `send`, but `id` is that of
+        the turn and `message` that of the message; the same `key` or id takes the turn up again while it is open."""
+        if isinstance(of, int):
+            return TurnHandle(self._runner.deps, self.scope, self.id, of)
+        return self.loops.begin(of, **how)
+
+    @property
+    def loops(self) -> Loops:
+        """The turns that loops of your own run."""
+        made: Loops = load(LOOPS, "own", "turns of loops of your own")(self, self._runner)
+        return made
 
     async def waiting_calls(self, turn: Turn | None = None) -> tuple[ToolCall, ...]:
         """Return the calls that a person has yet to decide about, of one open turn or of all."""

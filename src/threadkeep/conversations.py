@@ -46,8 +46,6 @@ from threadkeep.turn.notify_bridge import NotifyBridge
 from threadkeep.turn.runner import TurnRunner
 
 MCP_PATIENCE = 10.0
-MOST_NAMED = 4096
-"""Of so many conversations it is remembered here that their users call them by ids that they chose."""
 
 
 class Conversations:
@@ -83,7 +81,6 @@ class Conversations:
         self._store.note_read = self.admin.retention.note_read
         self._jobs: list[asyncio.Task[None]] = []
         self._bridge: asyncio.Task[None] | None = None
-        self._named: dict[str, None] = {}
 
     # Conversations
 
@@ -134,19 +131,11 @@ class Conversations:
         raise ConversationNotFound
 
     async def named(self, scope: Scope, conversation: str) -> ConversationHandle:
-        """Return a handle by an id, or by the one that the user chose. It reads only the first time that a chosen one
-        is used here, since an import may have brought a conversation whose id looks like that."""
-        own = scope.id_named(conversation)
-        if own != conversation and own not in self._named:
-            try:
-                found = await self.get(conversation, scope=scope)
-            except ConversationNotFound:
-                return self.at(scope, own)
-            if found.id != own:
-                return found
-            self._named[own] = None
-            if len(self._named) > MOST_NAMED:
-                self._named.pop(next(iter(self._named)))
+        """Return a handle by an id, or by the one that the user chose, for which it is read: an import may have brought
+        a conversation whose own id looks like that."""
+        if (own := scope.id_named(conversation)) != conversation:
+            with suppress(ConversationNotFound):
+                return await self.get(conversation, scope=scope)
         return self.at(scope, own)
 
     def at(self, scope: Scope, conversation: str) -> ConversationHandle:

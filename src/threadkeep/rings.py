@@ -58,6 +58,9 @@ MIGRATIONS = "threadkeep.migrations"
 value takes it and returns the names of what was applied."""
 TALLIES = "threadkeep.tallies"
 """The entry points by which servers on one store count together: by the scheme of the URL."""
+LOOPS = "threadkeep.loops"
+"""The entry points by which a package lets loops of one's own run turns: `own` makes the `Loops` of a conversation's
+handle and the runner of turns."""
 SPOOLS = "threadkeep.spools"
 """The entry points by which a package keeps what is sent while the database is away: `open` opens a store with
 `SpoolSettings`, `damage` tells what is wrong with a folder, None if there is nothing."""

@@ -49,6 +49,11 @@ FILLED: dict[str, Any] = {
     "order": "newest",
     "rating": "up",
     "pinned": True,
+    "whole": True,
+    "offset": 0,
+    "text": "Mine",
+    "entries": [{"type": "message", "role": "user", "content": "Mine"}],
+    "state": "completed",
 }
 """What is sent where a value is needed, or does harm if it is obeyed."""
 LEFT_OUT = {
@@ -56,6 +61,7 @@ LEFT_OUT = {
     *("comment", "of", "idempotency-key", "if-match", "accept", "prefer", "last-event-id", "key", "login"),
     *("actor", "action", "object", "from", "to"),
     *("file", "upload", "name", "share", "token", "expires"),
+    *("turn-token", "reasoning", "calls", "failure", "detail", "usage", "turn_id"),
 }
 """What stays out of the requests: it can name nothing of others, or would be refused before the id is looked at. Files
 of others are asked for in test_files, links of others in test_shares."""
@@ -97,7 +103,7 @@ def calls_of(document: dict[str, Any]) -> Iterator[Call]:
             found = [(place, name) for place, name in names if name in IDS]
             # A body's own `id` is what the sender chooses for something new: see test_chosen_ids.
             found += [("body", name) for name in fields if name in IDS - {"id"}]
-            filled = path.replace("{entry}", str(FILLED["entry"]))
+            filled = path.replace("{entry}", str(FILLED["entry"])).replace("{turn}", str(FILLED["turn"]))
             for place, name in found:
                 yield Call(method.upper(), filled, place, name, query, body)
 
@@ -105,7 +111,7 @@ def calls_of(document: dict[str, Any]) -> Iterator[Call]:
 def _fields(document: dict[str, Any], operation: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a body, whichever way they are written down."""
     content = operation.get("requestBody", {}).get("content", {})
-    if "application/octet-stream" in content or not content:  # a file has no fields
+    if "application/json" not in content:  # a file has no fields
         return {}
     schema = content["application/json"]["schema"]
     choices = [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]

@@ -46,9 +46,9 @@ class Reader:
 
     def take(self, event: Event, conversation: str) -> None:
         """Take in one event."""
-        assert event.position is not None
-        assert event.position > self.position, "a position does not rise"
-        self.position = event.position
+        assert event.cursor.position is not None
+        assert event.cursor.position > self.position, "a position does not rise"
+        self.position = event.cursor.position
         self.cursor, self.last = event.cursor.encode(conversation), name_of(event)
         match name_of(event):
             case "message.started":
@@ -139,7 +139,7 @@ async def test_every_cursor_of_a_conversation_leads_to_exactly_the_rest_of_it(pr
         assert [(name_of(e), data_of(e), e.cursor) for e in rest] == [
             (name_of(e), data_of(e), e.cursor) for e in whole[place + 1 :]
         ]
-        assert await chat.cursor(event.position) == event.cursor
+        assert await chat.cursor(event.cursor.position) == event.cursor
 
 
 async def test_a_reader_without_a_cursor_begins_in_the_present(processes: Processes) -> None:

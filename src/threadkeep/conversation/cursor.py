@@ -5,9 +5,7 @@ and how many of its characters, including its reasoning (`draft_text`). The numb
 an outage may later belong to another entry, so such a cursor also has a mark of its entry. A checksum over the
 conversation's id detects a cursor that was altered, cut or taken from elsewhere. It guards against mistakes only: a
 place in one's own log is no secret.
-
-A cursor also has a position, which is a number. It is computed from the same places and not counted, so a reader to
-whom text was told as one piece and another who got it word by word agree on it.
+A cursor has a position, a number that is computed from these places, so that readers agree on it however the text came.
 """
 
 import re

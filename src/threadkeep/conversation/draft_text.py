@@ -40,6 +40,11 @@ def pieces(text: str, is_thought: bool = False) -> Iterator[tuple[bool, str, int
             yield is_thought, said, len(mark) + len(said)
 
 
+def ends_thinking(stream: str) -> bool:
+    """Whether a stream ends with reasoning."""
+    return stream.rfind(THOUGHT) > stream.rfind(SAID)
+
+
 def stream_of(message: Message) -> str:
     """Return the stream that a message is, or was, written as."""
     if not any(isinstance(part, Reasoning) for part in message.parts):

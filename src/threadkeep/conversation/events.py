@@ -222,11 +222,6 @@ class Event:
     cursor: Cursor = field(default_factory=Cursor)
 
     @property
-    def position(self) -> int | None:
-        """The cursor as a number: see `Cursor.position`."""
-        return self.cursor.position
-
-    @property
     def turn(self) -> int | None:
         """The turn that the event itself names."""
         return getattr(self.what, "turn", None)

@@ -1,7 +1,4 @@
-"""Ids: UUIDs of version 7 or 5 made here, or chosen by the caller if they are harmless in paths, URLs and log lines.
-
-The UUIDs that browsers make have version 4, so they are chosen ones.
-"""
+"""Ids: UUIDs of version 7 or 5 made here, or chosen by the caller if they are harmless in paths, URLs and log lines."""
 
 import re
 import threading

@@ -3,6 +3,9 @@
 from enum import StrEnum
 from typing import Literal, Self
 
+from pydantic import Field
+
+from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message, Usage
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import Moment, Text, Value
@@ -53,7 +56,8 @@ class BusyPolicy(StrEnum):
 class TurnChange(Value):
     """An entry that records a new state of a turn. While a turn is queued, `message` is its message and `parent` the
     entry to continue, unless that is the head. `calls` are the ids of the tool calls that a person must decide about
-    before a waiting turn goes on, `definitions` the digests of their tools' definitions as they were then."""
+    before a waiting turn goes on, `definitions` the digests of their tools' definitions as they were then. The first
+    change of a turn says whether it is run by a loop `outside` of this engine, and the `id` that was chosen for it."""
 
     kind: Literal["turn"] = "turn"
     state: TurnState
@@ -64,6 +68,8 @@ class TurnChange(Value):
     detail: Text | None = None
     calls: tuple[Text, ...] = ()
     definitions: tuple[Text, ...] = ()
+    outside: bool = Field(default=False, exclude_if=lambda outside: not outside)
+    id: Id | None = Field(default=None, exclude_if=lambda id: id is None)
 
 
 class Lease(Value):

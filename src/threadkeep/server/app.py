@@ -69,29 +69,18 @@ ROUTES = (
 )
 """What every server offers to who may come in, at the rate that they may ask."""
 _FOR_USERS: dict[str, Any] = {"include_in_schema": False, "dependencies": [Depends(identify)]}
+_SENT = (
+    "Authorization Content-Type Idempotency-Key If-Match Last-Event-ID Prefer Turn-Token "
+    "If-None-Match Range Upload-Complete Upload-Offset"
+)
+_SEEN = (
+    "Content-Range ETag Idempotency-Replayed Location Preference-Applied Retry-After Upload-Complete "
+    "Upload-Offset X-Request-Id"
+)
 CROSS_ORIGIN: dict[str, Any] = {
     "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
-    "allow_headers": [
-        "Authorization",
-        "Content-Type",
-        "Idempotency-Key",
-        "If-Match",
-        "Last-Event-ID",
-        "Prefer",
-        *("If-None-Match", "Range", "Upload-Complete", "Upload-Offset"),
-    ],
-    "expose_headers": [
-        "Content-Range",
-        "ETag",
-        "Idempotency-Replayed",
-        "Location",
-        "Preference-Applied",
-        "Retry-After",
-        "Upload-Complete",
-        "Upload-Offset",
-        DEGRADED,
-        "X-Request-Id",
-    ],
+    "allow_headers": _SENT.split(),
+    "expose_headers": [*_SEEN.split(), DEGRADED],
 }
 """What pages of the configured other sites may send and see. Not cookies: such pages send a key."""
 

@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from threadkeep import errors
 from threadkeep.conversation.turn import Failure
-from threadkeep.errors import InvalidValue, StaleHead, StaleVersion, ThreadkeepError, UnknownModel
+from threadkeep.errors import InvalidValue, ThreadkeepError, UnknownModel
 from threadkeep.server.middleware.headers import REQUEST_ID, SECURITY_HEADERS, current_request_id
 from threadkeep.server.negotiation import IS_HEAD
 
@@ -47,6 +47,8 @@ _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
 """The status of an error is that of the first class in this list that it belongs to."""
 
 
+TOLD = ("head", "version", "state", "offset")
+"""What some errors know besides: `stale_head`, `stale_version`, `turn_over`, `draft_mismatch`."""
 UNREADABLE = "There was an error parsing the body"
 """The framework's message for a body that is no JSON where the parser gives no reason."""
 _SAID = {
@@ -59,9 +61,9 @@ _SAID = {
 _ONLY_HERE = (
     "body_too_large foreign_host foreign_origin head_too_large internal_error invalid_http invalid_request "
     "method_not_allowed not_found out_of_memory range_not_satisfiable request_timeout too_many_connections "
-    "too_many_values unsupported_media_type"
+    "too_many_values turn_over unsupported_media_type"
 )
-"""The codes of problems that the server alone knows."""
+"""The codes of problems that the server alone knows, or turns of loops of one's own."""
 
 
 def _codes(kind: type[ThreadkeepError] = ThreadkeepError) -> set[str]:
@@ -86,6 +88,8 @@ PROBLEM: dict[str, Any] = {
         "request_id": {"type": "string"},
         "head": {"type": ["integer", "null"], "description": "The new head, with `stale_head`."},
         "version": {"type": "integer", "description": "The new version, with `stale_version`."},
+        "state": {"type": ["string", "null"], "description": "How the turn is, with `turn_over`."},
+        "offset": {"type": "integer", "description": "Where to go on, with `draft_mismatch`."},
     },
 }
 DESCRIBED: dict[int | str, dict[str, Any]] = {
@@ -187,11 +191,7 @@ async def _known(request: Request, error: ThreadkeepError) -> JSONResponse:
 
 def problem_of(error: ThreadkeepError) -> JSONResponse:
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-    more: dict[str, object] = {}
-    if isinstance(error, StaleHead):
-        more["head"] = error.head
-    elif isinstance(error, StaleVersion):
-        more["version"] = error.version
+    more = {name: getattr(error, name) for name in TOLD if hasattr(error, name)}
     wait = getattr(error, "retry_after", None) or 1
     headers = {"Retry-After": str(math.ceil(wait))} if status in (429, 503) else None
     if status == 401:

@@ -150,7 +150,7 @@ class Rules:
         parent = _parent(end, begin.parent, begin.expected_head)
         if not end.open_turns and not begin.waits:
             turn = self._running(end, end.tip.last + 1, begin.owner, begin.lease_for)
-            return self._run(end, turn, parent, begin.message, key)
+            return self._run(end, turn, parent, _queued(begin), key)
         if begin.when_busy == "reject":
             raise errors.ConversationBusy
         waiting = sum(turn.state is TurnState.QUEUED for turn in end.open_turns.values())
@@ -172,11 +172,9 @@ class Rules:
     def _running(self, end: End, number: int, owner: str, lease_for: timedelta) -> Turn:
         return turn_of(end, number, TurnState.RUNNING, owner=owner, fence=1, until=self.clock() + lease_for)
 
-    def _run(
-        self, end: End, turn: Turn, parent: int, message: Message | None, key: KeyUse | None = None
-    ) -> Decision[Begun]:
+    def _run(self, end: End, turn: Turn, parent: int, asked: TurnChange, key: KeyUse | None = None) -> Decision[Begun]:
         """Store the message of a turn and that it runs; without a message, what it answers becomes the head."""
-        change = TurnChange(state=TurnState.RUNNING)
+        change, message = TurnChange(state=TurnState.RUNNING, outside=asked.outside, id=asked.id), asked.message
         lease = _lease(end, turn)
         return self.decision(
             lambda entries: Begun(turn=turn.number, entries=entries, lease=lease),
@@ -195,7 +193,7 @@ class Rules:
             return Decision(_nothing)
         turn = self._running(end, min(turns), owner, lease_for)
         queued = end.queued(turn.number)
-        return self._run(end, turn, end.tip.head if queued.parent is None else queued.parent, queued.message)
+        return self._run(end, turn, end.tip.head if queued.parent is None else queued.parent, queued)
 
     def take(self, end: End, seen: Turn, owner: str, lease_for: timedelta) -> Decision[Lease]:
         turn = end.open_turns.get(seen.number)
@@ -239,8 +237,8 @@ _UNSET = {name: field.get_default() for name, field in Record.model_fields.items
 
 
 def _queued(begin: Begin) -> TurnChange:
-    detail = WAITS if begin.waits else None
-    return TurnChange(state=TurnState.QUEUED, message=begin.message, parent=begin.parent, detail=detail)
+    same = {name: getattr(begin, name) for name in ("message", "parent", "outside", "id")}
+    return TurnChange(state=TurnState.QUEUED, detail=WAITS if begin.waits else None, **same)
 
 
 def _nothing(entries: tuple[Entry, ...]) -> None:

@@ -46,7 +46,7 @@ class Append:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begin:
     """How a turn is to begin. Without a message it answers `parent` again; that entry becomes the head. One that waits
-    is queued even if no other is open, for somebody to start it."""
+    is queued even if no other is open, for somebody to start it. `outside` and `id` go into its first `TurnChange`."""
 
     message: Message | None = None
     parent: int | None = None
@@ -56,6 +56,8 @@ class Begin:
     lease_for: timedelta
     when_busy: Literal["queue", "reject"] = "queue"
     waits: bool = False
+    outside: bool = False
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Entry
+from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
@@ -40,6 +41,8 @@ from threadkeep.turn.observer import Observer
 BodyT = TypeVar("BodyT", bound=Appendable)
 
 
+LOOP_LEASE = timedelta(seconds=60)
+"""How long a loop outside of this process may be silent before its turn is interrupted."""
 STORE_PATIENCE = 5.0
 """Seconds that a stopped turn waits for a write that has begun."""
 
@@ -102,6 +105,7 @@ class ActiveTurn:
     deps: EngineDeps
     lease: Lease
     conversation: Conversation
+    lease_for: timedelta
     entries: list[Entry] = field(default_factory=list)
     history: tuple[KeptBranch, Cut] | None = None
     found: LookedUp | None = None
@@ -120,7 +124,8 @@ class ActiveTurn:
         found = entries or await turn_entries(deps.store, lease.scope, lease.conversation, lease.turn)
         if not any(entry.turn == lease.turn for entry in found):
             raise StoreUnavailable("The database is away, and this turn is not known here.")
-        return cls(deps=deps, lease=lease, conversation=conversation, entries=list(found))
+        lasts = deps.lease_for if lease.owner == deps.owner else LOOP_LEASE
+        return cls(deps=deps, lease=lease, conversation=conversation, lease_for=lasts, entries=list(found))
 
     @cached_property
     def assistant(self) -> Assistant:
@@ -188,11 +193,13 @@ class ActiveTurn:
             working.result()
         return is_done
 
-    async def append(self, *bodies: Appendable, settle: TurnChange | None = None) -> None:
+    async def append(
+        self, *bodies: Appendable, settle: TurnChange | None = None, key: IdempotencyKey | None = None
+    ) -> None:
         """Store entries of this turn, and with `settle` its end, in one commit."""
         counted = tuple(self.deps.counted(body) for body in bodies)
         act = await self._transition(bodies)
-        append = Append(bodies=counted, parent=self.head, lease=self.lease, settle=settle, act=act)
+        append = Append(bodies=counted, parent=self.head, lease=self.lease, settle=settle, act=act, key=key)
         asked = time.monotonic()
         writing = asyncio.ensure_future(self.deps.store.append(self.lease.scope, self.lease.conversation, append))
         try:

@@ -79,6 +79,11 @@ def decide(entries: Sequence[Entry], tools: Registry, iterations: int) -> Next:
     return Generate(last=rounds >= iterations, cut_off=was_cut_off)
 
 
+def is_outside(entries: Sequence[Entry]) -> bool:
+    """Whether a loop outside of this engine runs a turn: then only that loop decides what comes next."""
+    return any(isinstance(entry.body, TurnChange) and entry.body.outside for entry in entries)
+
+
 def pending_calls(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
     """Return the calls of a turn's newest answer that have no result yet."""
     spoken = _messages_of(entries)

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from threadkeep.conversation.draft_text import SAID, THOUGHT
+from threadkeep.conversation.draft_text import SAID, THOUGHT, ends_thinking
 from threadkeep.conversation.turn import Lease
 from threadkeep.store.base import Store
 
@@ -11,13 +11,14 @@ MOST_UNWRITTEN = 64 * 1024
 
 
 class DraftWriter:
-    """Writes one message. The first text is written at once; there is no timer."""
+    """Writes one message, from its beginning or behind what is `written` of it. The first text is written at once;
+    there is no timer."""
 
-    def __init__(self, store: Store, lease: Lease, message: str) -> None:
+    def __init__(self, store: Store, lease: Lease, message: str, written: str = "") -> None:
         self.message = message
-        self.offset = 0
-        self._written: list[str] = []
-        self._is_thought = False
+        self.offset = len(written)
+        self._written: list[str] = [written]
+        self.is_thought = ends_thinking(written)
         self._store = store
         self._lease = lease
         self._waiting: list[str] = []
@@ -27,14 +28,14 @@ class DraftWriter:
 
     async def think(self, text: str, *, begins: bool) -> None:
         """Take some reasoning, as `write` takes text; `begins` starts a new piece of it."""
-        self._is_thought = True
+        self.is_thought = True
         if self._take(THOUGHT + text if begins else text):
             await self._result()
             self._begin()
 
     async def write(self, text: str) -> None:
         """Take text; wait only if much of it is not written yet. Raises the error of an earlier write."""
-        follows_thought, self._is_thought = self._is_thought, False
+        follows_thought, self.is_thought = self.is_thought, False
         if self._take(SAID + text if follows_thought else text):
             await self._result()
             self._begin()
@@ -48,12 +49,17 @@ class DraftWriter:
             return False
         return self._writing.done() or self._size > MOST_UNWRITTEN
 
+    @property
+    def so_far(self) -> str:
+        """What is written, with its marks."""
+        return "".join(self._written)
+
     async def finish(self) -> str:
         """Wait until all is written, and return it with its marks; after an error, what was written before it."""
         self._begin()
         while self._writing is not None:
             await self._result()
-        return "".join(self._written)
+        return self.so_far
 
     async def drop(self, timeout: float) -> None:
         """Stop: a write that has begun is finished, unless the store hangs; the rest is discarded."""

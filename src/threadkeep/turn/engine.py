@@ -9,8 +9,8 @@ from typing import assert_never
 
 from threadkeep import errors
 from threadkeep.conversation.turn import Failure, TurnState
-from threadkeep.turn.active_turn import ActiveTurn
-from threadkeep.turn.decision import Finish, Generate, RunTools, Wait, decide
+from threadkeep.turn.active_turn import LOOP_LEASE, ActiveTurn
+from threadkeep.turn.decision import Finish, Generate, RunTools, Wait, decide, is_outside
 from threadkeep.turn.steps.gather_context import gather_context
 from threadkeep.turn.steps.generate import Generated, generate
 from threadkeep.turn.steps.run_tools import run_tools
@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 CUT_OFF = "Your previous answer was cut off by a failure; what was said of it stands above. Continue from there."
 LIMIT = "The limit of tool calls for one turn is reached. Answer now with what you have, without tools, and say so."
 LIMIT_SAID = "\n\n(The limit of {} rounds of tool calls was reached.)"
+LOOP_GONE = "the loop that ran this turn has not been heard of for too long"
 EMPTY = "The model gave an empty answer."
 SHARES = (1.0, 0.6, 0.2)
 """The share of the model's window that a request takes: less after each refusal for length (counts are estimates)."""
@@ -28,7 +29,11 @@ INTERNAL = Failure(code="internal_error", detail="something went wrong here; the
 
 
 async def run_turn(active: ActiveTurn) -> None:
-    """Do one step after the other until the turn is settled. After an error of the store it is left for recovery."""
+    """Do one step after the other until the turn is settled. After an error of the store it is left for recovery. A
+    turn that waited in the queue for a loop outside is left to that."""
+    if is_outside(active.entries):
+        await active.deps.store.extend(active.lease, LOOP_LEASE)
+        return
     try:
         while not active.is_settled:
             await _next_step(active)
@@ -43,9 +48,13 @@ async def run_turn(active: ActiveTurn) -> None:
 
 
 async def resume_turn(active: ActiveTurn) -> None:
-    """Go on with a turn that was taken up: a half-written answer is kept as interrupted, then the loop runs."""
+    """Go on with a turn that was taken up: a half-written answer is kept as interrupted, then the loop runs. A turn
+    that a loop outside has left ends so: our model does not answer in its place."""
     await finish_draft(active)
-    await run_turn(active)
+    if is_outside(active.entries):
+        await settle(active, TurnState.INTERRUPTED, detail=LOOP_GONE)
+    else:
+        await run_turn(active)
 
 
 async def _settle_as_failed(active: ActiveTurn, failure: Failure) -> None:

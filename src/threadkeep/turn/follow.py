@@ -10,7 +10,7 @@ from typing import assert_never
 
 from threadkeep.conversation import events
 from threadkeep.conversation.cursor import Cursor, mark_of
-from threadkeep.conversation.draft_text import SAID, THOUGHT, pieces, stream_of
+from threadkeep.conversation.draft_text import ends_thinking, pieces, stream_of
 from threadkeep.conversation.entry import Approval, Entry, Feedback, HeadChoice, Summary, Update
 from threadkeep.conversation.events import Event, Happening
 from threadkeep.conversation.message import Message, Role
@@ -86,7 +86,7 @@ async def _present(store: Store, scope: Scope, conversation: str) -> Cursor:
     last, draft = found.conversation.entries, found.draft
     if draft is None:
         return Cursor(seq=last)
-    return Cursor(seq=last, message=draft.message, offset=len(draft.text), is_thought=_thinks(draft.text))
+    return Cursor(seq=last, message=draft.message, offset=len(draft.text), is_thought=ends_thinking(draft.text))
 
 
 async def cursor_at(store: Store, scope: Scope, conversation: str, position: int) -> Cursor:
@@ -109,12 +109,9 @@ async def cursor_at(store: Store, scope: Scope, conversation: str, position: int
         message, stream = (page.draft.message, page.draft.text) if page.draft else ("", "")
     if not message or offset > len(stream):
         raise InvalidCursor
-    return cursor.model_copy(update={"message": message, "offset": offset, "is_thought": _thinks(stream[:offset])})
-
-
-def _thinks(stream: str) -> bool:
-    """Whether a stream ends with reasoning."""
-    return stream.rfind(THOUGHT) > stream.rfind(SAID)
+    return cursor.model_copy(
+        update={"message": message, "offset": offset, "is_thought": ends_thinking(stream[:offset])}
+    )
 
 
 async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Cursor) -> AsyncIterator[Event]:

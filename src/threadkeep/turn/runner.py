@@ -16,7 +16,7 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.store.base import MAX_LIMIT
-from threadkeep.turn.active_turn import ActiveTurn, EngineDeps
+from threadkeep.turn.active_turn import LOOP_LEASE, ActiveTurn, EngineDeps
 from threadkeep.turn.decision import pending_calls
 from threadkeep.turn.engine import resume_turn, run_turn
 from threadkeep.turn.local_bus import Topic, topic_of
@@ -49,15 +49,18 @@ class TurnRunner:
     def begin(self, lease: Lease, entries: Sequence[Entry] = ()) -> None:
         """Run a turn that was just begun, and then those that are queued behind it. A new one has these `entries`,
         which need not be read."""
-        self._run_task(lease, run_turn, entries)
+        self.host(lease, run_turn, entries)
 
     def take_up(self, lease: Lease) -> None:
         """Go on with a turn that another owner left, or that waited for a person."""
-        self._run_task(lease, resume_turn)
+        self.host(lease, resume_turn)
 
-    def _run_task(self, lease: Lease, run: Run, entries: Sequence[Entry] = ()) -> None:
+    def host(self, lease: Lease, run: Run, entries: Sequence[Entry] = ()) -> asyncio.Future[None]:
+        """Keep the lease of a turn until `run` returns, and run those that are queued behind it."""
         leave = self.deps.admission.enter(lease.scope, lease.conversation)
-        self._spawn(self._run_with_queue(lease, run, entries)).add_done_callback(lambda _: leave())
+        task = self._spawn(self._run_with_queue(lease, run, entries))
+        task.add_done_callback(lambda _: leave())
+        return task
 
     def _spawn(self, work: Awaitable[None]) -> asyncio.Future[None]:
         task = asyncio.ensure_future(work)
@@ -115,6 +118,12 @@ class TurnRunner:
             self.begin(begun)
         return begun is not None
 
+    async def after(self, active: ActiveTurn) -> None:
+        """Do what comes after a turn that did not run here."""
+        if self._after_turn is not None:
+            self._spawn(self._after_turn(active))
+        await self.run_next(active.lease.scope, active.lease.conversation)
+
     def _active_here(self, turn: Turn) -> ActiveTurn | None:
         """Return a turn if it runs here and is still ours."""
         return self._active.get(_key_of(turn.scope, turn.conversation, turn.number, turn.fence))
@@ -170,7 +179,9 @@ class TurnRunner:
             is_ours = self._active_here(turn) is None and (await self._is_known(turn) or self._is_overdue(turn, waited))
             return is_ours and await self._take_up(turn)
 
-        turns = await self.deps.store.operations.expired(self.deps.lease_for, limit=limit)
+        # A lease of a loop outside may last longer than ours, and was not given by a clock that is ahead.
+        longest = max(self.deps.lease_for, LOOP_LEASE)
+        turns = await self.deps.store.operations.expired(longest, limit=limit)
         return await self._take_up_each(turns, take_up)
 
     async def recover_gone(self) -> int:
@@ -244,7 +255,7 @@ class TurnRunner:
     async def _keep_lease(self, active: ActiveTurn) -> None:
         """Extend a lease; stop the turn here if another process has taken it."""
         try:
-            await self.deps.store.extend(active.lease, self.deps.lease_for)
+            await self.deps.store.extend(active.lease, active.lease_for)
         except errors.LeaseLost:
             active.stop.set()
         except errors.StoreError as error:

@@ -5,6 +5,7 @@ in the query of an address: no text that is looked for has one, and PostgreSQL t
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Mapping
 
 from starlette.datastructures import Headers
@@ -19,6 +20,8 @@ MOST_VALUES = 50_000
 CLOSE = {"Connection": "close"}
 """The rest of a body that is refused is never read, so the connection cannot be used again."""
 NO_NUL = "The query of an address has no control characters such as NUL."
+STREAMED = re.compile(r"/v1/conversations/[^/]+/turns/[0-9]+/stream")
+"""The paths of bodies that may go on for ever: each of their lines is counted where it is read."""
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -32,12 +35,13 @@ class BodySize(HttpMiddleware):
         self.files = files
 
     def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        most = self.files.get(_top(scope["path"]), self.most)
+        is_open = STREAMED.fullmatch(scope["path"]) is not None
+        most = 0 if is_open else self.files.get(_top(scope["path"]), self.most)
         if b"%00" in scope["query_string"] or b"\0" in scope["query_string"]:
             return problem(400, "invalid_text", NO_NUL)(scope, receive, send)
         if 0 < most < _declared(Headers(scope=scope)):
             return _too_large(most)(scope, receive, send)
-        return self._watch(scope, receive, send, most)
+        return self.app(scope, receive, send) if is_open else self._watch(scope, receive, send, most)
 
     async def _watch(self, scope: Scope, receive: Receive, send: Send, most: int) -> None:
         """Count what arrives. If it is too much, the application sees the client as gone; its answer is not sent."""

@@ -2,6 +2,8 @@
 
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import NamedTuple
 
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
@@ -17,6 +19,14 @@ from threadkeep.turn.attached import stored
 from threadkeep.turn.runner import TurnRunner
 
 
+class Loop(NamedTuple):
+    """The loop outside of the engine that runs a turn: who holds the lease, how long, and the turn's chosen id."""
+
+    owner: str
+    lease_for: timedelta
+    id: str | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sending:
     """A message to be accepted: its text, parts and, if its sender chose one, id. Without content the question `parent`
@@ -29,6 +39,7 @@ class Sending:
     expected_head: int | None = None
     policy: BusyPolicy = BusyPolicy.QUEUE
     key: IdempotencyKey | None = None
+    loop: Loop | None = None
 
 
 async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: Sending) -> Begun:
@@ -44,18 +55,21 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
         parts = await stored(deps, scope, sending.parts)
         said = Message(id=sending.id or deps.ids(), role=Role.USER, content=sending.content, parts=parts)
         message = deps.counted(said)
+    loop = sending.loop or Loop(deps.owner, deps.lease_for)
     begin = Begin(
+        outside=sending.loop is not None,
+        id=loop.id,
         message=message,
         parent=parent,
         expected_head=sending.expected_head,
         key=sending.key,
-        owner=deps.owner,
-        lease_for=deps.lease_for,
+        owner=loop.owner,
+        lease_for=loop.lease_for,
         when_busy="reject" if sending.policy is BusyPolicy.REJECT else "queue",
     )
     with deps.admission.admitted(scope, conversation):
         begun = await deps.store.begin(scope, conversation, begin)
-        if begun.lease is not None:
+        if begun.lease is not None and sending.loop is None:
             runner.begin(begun.lease, begun.entries)
     if begun.lease is None and not begun.replayed:
         await _make_way(runner, scope, conversation, active)

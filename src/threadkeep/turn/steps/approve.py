@@ -12,9 +12,12 @@ from threadkeep.errors import LeaseLost, ThreadkeepError, TurnNotFound
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append
 from threadkeep.turn import decision
-from threadkeep.turn.active_turn import turn_entries
+from threadkeep.turn.active_turn import LOOP_LEASE, turn_entries
+from threadkeep.turn.decision import is_outside
 from threadkeep.turn.runner import TurnRunner
 
+AWAITED = "loop"
+"""The owner of a turn that a loop outside is to take up."""
 LATELY = 200
 """How many entries back a repeated answer is looked for."""
 
@@ -29,6 +32,8 @@ async def approve(
     if answer.tool_call_id not in calls:
         return await _earlier(runner, scope, conversation, answer)
     turn, lease = waiting[0], None
+    if is_outside(await turn_entries(store, scope, conversation, turn.number)):
+        return await _tell_loop(store, turn, answer, key)
     if len(calls) == 1:
         # The turn is taken up first: if this process dies before going on, the turn is recovered.
         lease = await _taken(runner, turn)
@@ -43,6 +48,15 @@ async def approve(
     elif not await waiting_calls(store, turn):
         with suppress(TurnNotFound):  # others decided the last calls at the same time, and one of us resumes the turn
             runner.take_up(await _taken(runner, turn))
+    return done.entries[0]
+
+
+async def _tell_loop(store: Store, turn: Turn, answer: Approval, key: IdempotencyKey | None) -> Entry:
+    """Store the answer for a loop outside, which must take the turn up soon when every call is decided."""
+    done = await store.append(turn.scope, turn.conversation, Append(bodies=(answer,), key=key))
+    if not await waiting_calls(store, turn):
+        with suppress(LeaseLost):  # the loop itself was faster
+            await store.take(turn, AWAITED, LOOP_LEASE)
     return done.entries[0]
 
 

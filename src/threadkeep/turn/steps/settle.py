@@ -13,6 +13,7 @@ from threadkeep.conversation.value import storable
 from threadkeep.errors import ContentTooLarge
 from threadkeep.store.values import Appendable
 from threadkeep.turn.active_turn import ActiveTurn
+from threadkeep.turn.decision import is_outside
 
 MOST_SAID = 2_000
 """Characters that are kept of an error: providers' messages may have any length."""
@@ -38,7 +39,10 @@ async def settle(
         failure=failure,
         detail=detail,
         calls=tuple(call.id for call in calls),
-        definitions=tuple(active.assistant.tools.digest(call.name) for call in calls),
+        # A loop outside knows its own tools.
+        definitions=()
+        if is_outside(active.entries)
+        else tuple(active.assistant.tools.digest(call.name) for call in calls),
     )
     await active.append(*bodies, settle=end)
 
