@@ -52,6 +52,7 @@ class Address:
         self.pool_size = _pool_size(options.pop("pool_size", str(POOL_SIZE)))
         self.is_prepared = _switch("prepared_statements", options.pop("prepared_statements", "on"))
         self._direct = options.pop("direct", None)
+        self._notifications = options.pop("notifications", "on")
         self._replicas = [host for host in options.pop("replicas", "").split(",") if host]
         if "," in options.get("host", ""):
             raise InvalidStoreUrl("Several hosts stand before the database: postgresql://user@one:5432,two:5432/name.")
@@ -73,6 +74,16 @@ class Address:
     def direct(self) -> "Address":
         """Return the address past a pooler: the one that the URL calls `direct`, if it does."""
         return self if self._direct is None else Address(self._url(quote(self._direct, safe=",:[]")))
+
+    def notifications(self) -> "Address | None":
+        """Return where servers notify each other: past a pooler, at a PostgreSQL of its own, or nowhere."""
+        match self._notifications:
+            case "on":
+                return self.direct()
+            case "off":
+                return None
+            case host:
+                return Address(self._url(quote(host, safe=",:[]")))
 
     def replicas(self) -> list[str]:
         """Return the URLs of the hosts that the URL calls `replicas`: they may only be read."""

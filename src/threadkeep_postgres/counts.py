@@ -82,8 +82,10 @@ def words_of(sender: str, counts: Counts) -> list[str]:
 
 
 async def share(url: str, tally: Tally) -> None:
-    """Tell and hear of counts until the channel breaks."""
+    """Tell and hear of counts until the channel breaks; return at once where there are no notifications."""
     own, others = token_hex(8), Others()
+    if (address := Address(url).notifications()) is None:
+        return
 
     def hear(word: str) -> None:
         # What another program sends is no count.
@@ -92,7 +94,7 @@ async def share(url: str, tally: Tally) -> None:
             if sender != own:
                 others.hear(str(sender), {int(d): (int(asked), int(places)) for d, asked, places in rows}, monotonic())
 
-    channel = PostgresNotifyChannel(Address(url).direct(), CHANNEL)
+    channel = PostgresNotifyChannel(address, CHANNEL)
     told: Counts = {}
     before: dict[int, int] = {}
     try:

@@ -112,7 +112,7 @@ class Index:
         except StoreCorrupt as error:
             logger.warning("entry %s of conversation %s cannot be found: %s", row["seq"], row["conversation"], error)
             return ""
-        return " ".join(_bounded((*words.marks(text, row["created_at"]), *words.words(text))))
+        return " ".join(_bounded((*words.marks(text, row["created_at"]), *words.words(text)))) if text else ""
 
 
 class Searcher:

@@ -117,8 +117,9 @@ class PostgresStore(RuledStore):
             raise StoreUnavailable("The database does not answer.") from None
         self._damage.check()
 
-    def notify_channel(self) -> PostgresNotifyChannel:
-        return PostgresNotifyChannel(self._pool.address.direct())
+    def notify_channel(self) -> PostgresNotifyChannel | None:
+        address = self._pool.address.notifications()
+        return None if address is None else PostgresNotifyChannel(address)
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
         with self._damage.noted(conversation):

@@ -14,7 +14,7 @@ from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
-from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, say
+from threadkeep.testing.samples import ADA, BOB, EVE, answered, asked, new, running, say, settle
 from threadkeep_postgres import search as index
 from threadkeep_postgres import store as postgres_store
 
@@ -216,3 +216,13 @@ async def test_large_messages_are_indexed_a_few_at_a_time(store: Store, monkeypa
 async def test_a_filter_of_a_list_looks_at_so_many_for_a_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres_store, "LOOKED_AT", 4)
     await check_short_pages(store)
+
+
+async def test_only_messages_have_a_row_in_the_index_of_words(
+    store: Store, postgres_server: PostgresServer, postgres_database: Urls
+) -> None:
+    name = await new(store, ADA)
+    await settle(store, await running(store, name), answered("good day"))
+    assert len((await store.search(ADA, "good")).items) == 1
+    url = postgres_server.as_admin(postgres_database)
+    assert postgres_server.fetch("SELECT count(*) FROM threadkeep.word", url) == [(2,)]

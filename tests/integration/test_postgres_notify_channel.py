@@ -202,3 +202,11 @@ def _messages(events: Sequence[Event]) -> dict[str, str]:
     return {
         each.what.message.id: each.what.message.content for each in events if isinstance(each.what, MessageCompleted)
     }
+
+
+async def test_where_notifications_are_off_there_is_no_channel(postgres_database: Urls) -> None:
+    store = await open_store(
+        f"{postgres_database.server}{'&' if '?' in postgres_database.server else '?'}notifications=off"
+    )
+    assert store.operations.notify_channel() is None
+    await store.close()

@@ -65,3 +65,13 @@ def test_replicas_are_the_same_database_at_hosts_that_may_only_be_read() -> None
         "postgresql://u:p@[::1]:5/d",
     ]
     assert Address("postgresql://h/d").replicas() == []
+
+
+def test_notifications_go_past_a_pooler_or_to_a_server_of_their_own_or_nowhere() -> None:
+    past = Address("postgresql://u@pooler:6432/d?direct=db:5432").notifications()
+    assert past is not None
+    assert past.urls() == ["postgresql://u@db:5432/d"]
+    elsewhere = Address("postgresql://u@pooler:6432/d?direct=db:5432&notifications=words:5432").notifications()
+    assert elsewhere is not None
+    assert elsewhere.urls() == ["postgresql://u@words:5432/d"]
+    assert Address("postgresql://u@pooler:6432/d?notifications=off").notifications() is None
