@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from bench.provider import compare, compare_first_tokens
+from bench.provider import compare_all
 from bench.report import Report
 from bench.stopwatch import rate
 from bench.texts import turns
@@ -205,8 +205,7 @@ async def main() -> None:
     report.bar("p99 lateness / bare", ours.p99 / bare.p99, at_most=2)
     await measure_rate(report, 320 if quick else 1600)
     await measure_start(report, 50_000 if quick else 1_000_000)
-    await compare(report, quick=quick)
-    await compare_first_tokens(report, quick=quick)
+    await compare_all(report, quick=quick)
     report.close()
 
 

@@ -1,4 +1,4 @@
-"""What more workers of a server bring on one SQLite file.
+"""What more workers of a server bring, on one SQLite file and on PostgreSQL.
 
     python -m bench.workers [--quick]
 
@@ -43,19 +43,19 @@ def memory_of(pid: int) -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
-async def measure(workers: int, times: int) -> Measured:
+async def measure(kind: str, workers: int, times: int) -> Measured:
     """Ask so many times in each conversation."""
     with ExitStack() as stack:
         folder, provider = stack.enter_context(TemporaryDirectory()), free_port()
         played = [sys.executable, str(RIVALS), "provider", str(provider), str(TOKENS), "0"]
         stack.enter_context(running(played, provider))
         flags = ("--workers", str(workers))
-        pid, port = stack.enter_context(server("threadkeep", provider, folder, *flags))
+        pid, port = stack.enter_context(server(kind, provider, folder, *flags))
         while len(workers_of(pid)) < workers:  # noqa: ASYNC110 - a process that starts is no event
             await asyncio.sleep(0.1)
         idle = sum(map(memory_of, {pid, *workers_of(pid)}))
         for_all = times * WIDTH
-        questions = iter(await requests("threadkeep", port, WIDTH + for_all))
+        questions = iter(await requests(kind, port, WIDTH + for_all))
         await asyncio.gather(*(ask(port, *next(questions), TOKENS) for _ in range(WIDTH)))
         before = [cpu_seconds(each) for each in workers_of(pid)]
         began = time.perf_counter()
@@ -76,18 +76,20 @@ async def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a few turns in each conversation")
     times = 10 if parser.parse_args().quick else 20
     report = Report(sys.stdout)
-    report.title(f"Workers on one SQLite file: {WIDTH} turns at a time, answers of {TOKENS} tokens")
-    found = [await measure(workers, times) for workers in WORKERS]
-    rows = [
-        [
-            *(str(len(one.each)), f"{one.rate:.0f}", f"{sum(one.each) * 1000:.1f}"),
-            *(f"{max(one.each) / sum(one.each):.0%}", f"{1 / max(one.each):.0f}", f"{one.memory:.0f}"),
+    for kind, place in (("threadkeep", "one SQLite file"), ("postgres", "PostgreSQL")):
+        report.title(f"Workers on {place}: {WIDTH} turns at a time, answers of {TOKENS} tokens")
+        found = [await measure(kind, workers, times) for workers in WORKERS]
+        rows = [
+            [
+                *(str(len(one.each)), f"{one.rate:.0f}", f"{sum(one.each) * 1000:.1f}"),
+                *(f"{max(one.each) / sum(one.each):.0%}", f"{1 / max(one.each):.0f}", f"{one.memory:.0f}"),
+            ]
+            for one in found
         ]
-        for one in found
-    ]
-    columns = ["workers", "turns/s here", "processor ms a turn", "of the busiest", "turns/s by that", "MiB idle"]
-    report.table("What passes", columns, rows)
-    report.bar("turns a second of two workers / one", max(found[0].each) / max(found[1].each), at_least=1.7)
+        columns = ["workers", "turns/s here", "processor ms a turn", "of the busiest", "turns/s by that", "MiB idle"]
+        report.table("What passes", columns, rows)
+        gained = max(found[0].each) / max(found[1].each)
+        report.bar(f"turns a second of two workers / one, {place}", gained, at_least=1.7)
     report.close()
 
 
