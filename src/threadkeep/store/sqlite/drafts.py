@@ -7,8 +7,9 @@ from functools import cached_property
 
 from threadkeep.store.rules import AddedText
 
-PACE_SECONDS = 0.002
-"""So long after one commit of text comes the next; what comes later than that is stored at once."""
+PACE_SECONDS = 0.005
+"""So long after one commit of text comes the next. What comes later than that is stored at once, and so is the first
+text of a message, which somebody waits for."""
 
 Stored = Sequence[Exception | None]
 """For each text why it was refused, none if it is stored."""
@@ -25,6 +26,7 @@ class Drafts:
         self._waiting: list[tuple[AddedText, asyncio.Future[None]]] = []
         self._timer: asyncio.Handle | None = None
         self._storing: asyncio.Task[None] | None = None
+        self._hastens = False
         self._next = 0.0
 
     @cached_property
@@ -35,25 +37,31 @@ class Drafts:
         """Take a text; return what is done when it is stored or refused."""
         done = self._loop.create_future()
         self._waiting.append((text, done))
-        if self._timer is None and self._storing is None:
+        is_hasty, self._hastens = not (text.offset or self._hastens), self._hastens or not text.offset
+        if self._storing is None and (self._timer is None or is_hasty):
             self._schedule()
         return done
 
     async def close(self) -> None:
-        """Store what was taken."""
+        """Store what was taken, at once."""
         while self._waiting or self._storing is not None:
-            await (asyncio.wait([self._storing]) if self._storing else asyncio.sleep(0))
+            await asyncio.wait([self._storing or self._begin()])
 
     def _schedule(self) -> None:
-        soon = self._loop.time() >= self._next
+        if self._timer is not None:
+            self._timer.cancel()
+        soon = self._hastens or self._loop.time() >= self._next
         self._timer = self._loop.call_soon(self._begin) if soon else self._loop.call_at(self._next, self._begin)
 
-    def _begin(self) -> None:
-        self._timer = None
+    def _begin(self) -> asyncio.Task[None]:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         self._storing = self._loop.create_task(self._store_all())
+        return self._storing
 
     async def _store_all(self) -> None:
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._hastens = self._waiting, [], False
         try:
             answers = await self._store([text for text, _ in waiting])
         except Exception as failure:

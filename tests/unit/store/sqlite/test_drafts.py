@@ -62,15 +62,29 @@ async def test_texts_that_come_soon_after_a_commit_wait_for_each_other(
 
     monkeypatch.setattr(store._log, "add_texts", add)
     monkeypatch.setattr("threadkeep.store.sqlite.drafts.PACE_SECONDS", 0.5)
-    await store.write(leases[0], "m", 0, "first")
+    await asyncio.gather(*(store.write(lease, "m", 0, "one") for lease in leases))
     waiting = []
-    for lease in leases[1:]:
-        waiting.append(asyncio.ensure_future(store.write(lease, "m", 0, "later")))
+    for lease in leases:
+        waiting.append(asyncio.ensure_future(store.write(lease, "m", 3, "two")))
         # Each in a round of its own, as the words of different models come.
         await asyncio.sleep(0)
         await asyncio.sleep(0)
     await asyncio.gather(*waiting)
-    assert groups == [1, 4]
+    assert groups == [5, 5]
+
+
+async def test_the_first_text_of_a_message_waits_for_nobody_and_takes_what_waits_along(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("threadkeep.store.sqlite.drafts.PACE_SECONDS", 3600.0)
+    one, other = await _leases(store, 2)
+    await store.write(one, "m", 0, "One ")
+    waiting = asyncio.ensure_future(store.write(one, "m", 4, "more"))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(30):
+        await store.write(other, "m", 0, "Two")
+        await waiting
+    assert [await _draft(store, lease) for lease in (one, other)] == ["One more", "Two"]
 
 
 async def test_a_text_that_is_refused_is_refused_alone(store: SqliteStore) -> None:
