@@ -49,7 +49,7 @@ def encode_event(event: Event | DialectEvent, conversation: str) -> bytes:
 def _encode_words(message: str, text: str, conversation: str, seq: int, index: int, offset: int) -> bytes:
     """Return a short text event as bytes, encoded once for all readers of the conversation."""
     place = Cursor.trusted(seq=seq, index=index, message=message, offset=offset, is_thought=False, mark=0)
-    position = "" if place.position is None else f',"position":{place.position}'
+    position = f',"position":{number}' if (number := place.position) is not None else ""
     said = f'"message":{encode_basestring(message)},"text":{encode_basestring(text)}'
     data = f'{{{said}{position},"type":"{TEXT_DELTA}"}}'
     return _framed(TEXT_DELTA, data, place.encode(conversation))

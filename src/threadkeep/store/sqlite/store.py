@@ -22,7 +22,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Lease, Turn
-from threadkeep.errors import StoreUnavailable, ThreadkeepError
+from threadkeep.errors import StoreCorrupt, StoreUnavailable
 from threadkeep.store import filesystem
 from threadkeep.store.caps import Caps
 from threadkeep.store.changes import tells_itself, text_change
@@ -273,9 +273,12 @@ class SqliteStore(RuledStore):
     async def _add_texts(self, texts: Sequence[AddedText]) -> Stored:
         answers = await self.writer.run(lambda: self._log.add_texts(texts, self._rules.check_text))
         for added, error in zip(texts, answers, strict=True):
-            with suppress(ThreadkeepError), self._damage.noted(added.lease.conversation):
-                if error is not None:
+            if isinstance(error, StoreCorrupt):
+                with suppress(StoreCorrupt), self._damage.noted(added.lease.conversation):
                     raise error
+        if None in answers:
+            with self._damage.noted(None):
+                pass  # something can be written
         await self._follow()
         return answers
 

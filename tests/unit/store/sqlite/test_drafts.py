@@ -10,7 +10,7 @@ from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.turn import Lease
-from threadkeep.errors import DraftMismatch, LeaseLost, StoreUnavailable, ThreadkeepError
+from threadkeep.errors import DraftMismatch, LeaseLost, StoreCorrupt, StoreUnavailable, ThreadkeepError
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.changes import Change
 from threadkeep.store.rules import AddedText
@@ -96,6 +96,24 @@ async def test_a_text_that_is_refused_is_refused_alone(store: SqliteStore) -> No
     )
     assert [type(answer) for answer in wrote] == [type(None), DraftMismatch, LeaseLost, type(None), type(None)]
     assert [await _draft(store, lease) for lease in (good, other)] == ["One more", "Two"]
+
+
+async def test_text_for_damaged_conversations_tells_that_the_store_is_damaged_until_some_can_be_written(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leases = await _leases(store, 3)
+
+    def damaged(*given: object) -> None:
+        raise StoreCorrupt("An entry is damaged.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store._log, "end", damaged)
+        answers = await asyncio.gather(*(store.write(each, "m", 0, "x") for each in leases), return_exceptions=True)
+    assert [type(answer) for answer in answers] == [StoreCorrupt] * 3
+    with pytest.raises(StoreCorrupt):
+        store._damage.check()
+    await store.write(leases[0], "m", 0, "x")
+    store._damage.check()
 
 
 async def test_readers_are_told_of_a_text_when_it_is_stored_and_before_its_writer_goes_on(store: SqliteStore) -> None:
