@@ -1,7 +1,9 @@
 """Fits what the signs of a question in another language than English weigh: `WEIGHTS` of routing/languages.py.
 
 Run it with `python -m bench.train_signs`. The questions are ours; those after a whole turn count twice, because the
-lists were corrected with the others. Measured is what was not fitted on: each language with the weights of the others.
+lists were corrected with the others.
+The weights are those of the half that is fitted to (`is_check`). Measured is what was not fitted
+on: each language with the weights of the others.
 """
 
 import sys
@@ -11,7 +13,7 @@ from statistics import mean
 import numpy as np
 import numpy.typing as npt
 
-from bench.followup_cases import FITTED_PARTS, Judged, judged_in, languages, turns_in
+from bench.followup_cases import FITTED_PARTS, Judged, is_check, judged_in, languages, turns_in
 from bench.report import Report
 from threadkeep.conversation.message import Role
 from threadkeep_retrieval.routing.languages import WEIGHTS, signs_in
@@ -73,7 +75,8 @@ def main() -> None:
     columns = ["language", "all questions", "those after a turn"]
     report.table("Balanced accuracy with the weights of the other eleven", columns, table)
     report.bar("balanced accuracy after a turn, mean", mean(reached), at_least=0.9)
-    for sign, weight in zip((*WEIGHTS, "BIAS"), fit(shown, needed, counts), strict=True):
+    own = np.array([not is_check(case.question) for _, cases, _ in parts for case in cases])
+    for sign, weight in zip((*WEIGHTS, "BIAS"), fit(shown[own], needed[own], counts[own]), strict=True):
         report.note(f"{sign}: {weight:.2f}")
     report.close()
 

@@ -13,7 +13,6 @@ import random
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -23,6 +22,7 @@ from bench.followup_cases import (
     OWN,
     Case,
     Judged,
+    is_check,
     judged_by_people,
     judged_in,
     languages,
@@ -57,11 +57,6 @@ PARTS = {
 MOST_LINES = 4_500
 FOREIGN = ("Zanzibar", "Kowalski", "Nakamura", "Quixeramobim")
 """Names that nobody said in the public conversations."""
-
-
-def is_check(id: str) -> bool:
-    """Whether a conversation is in the half that nothing is fitted to."""
-    return blake2b(id.encode(), digest_size=1).digest()[0] % 2 == 1
 
 
 def interval(values: Sequence[float]) -> str:

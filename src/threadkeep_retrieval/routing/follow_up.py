@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.stems import stem
-from threadkeep.text.words import searchable, words
+from threadkeep.text.stop_words import BY_LANGUAGE, fold_accents, language_of
+from threadkeep.text.words import fold, searchable, words
 from threadkeep_retrieval.routing import languages
 from threadkeep_retrieval.routing.signs import Wording, stems
 from threadkeep_retrieval.routing.vocabulary import COURTESIES
@@ -28,10 +29,6 @@ WEIGHTS: Mapping[str, float] = {
     "bare_which": 1.5,
     "goes_on": 0.6,
     "bare_general": 0.4,
-    "known_word": -0.35,
-    "proper_name": -0.35,
-    "many_specific": -0.4,
-    "definition": -1.6,
 }
 BIAS = -1.0
 
@@ -46,17 +43,31 @@ _WHY = {
     "fragment": "it is no whole sentence",
     "bare_which": "it asks which, and does not say of what",
     "takes_up": "it takes up a word of an answer",
-    "one_open": "it names little by itself",
     "asks_whether": "it asks whether something is so, and names little",
     "goes_on": "it compares with something said before",
     "bare_general": "it leaves open what it belongs to",
 }
 _LATIN = re.compile("[a-zà-ÿ]", re.IGNORECASE)
+_OTHER_SCRIPT = re.compile("[\u0370-\u1cff\u3040-\ud7ff]")
 NEWEST = 12
 """How many messages before the question are looked at."""
 MOST_CHARACTERS = 4_000
 """How much of one text is looked at."""
-CLEARLY_LONG = 60
+CLEARLY_LONG, CLEARLY_MANY = 60, 6
+"""From how many characters, or words, on a question in an unknown language names what it is about."""
+SMALL_WORD = 3
+"""How many letters a word has at most that says nothing in most languages."""
+LEAST_WORDS, MOST_WORDS, COMMON = 8, 200, 0.12
+"""How many words tell whether a language is known, and how many of them are common in a known one."""
+MOST_THANKS = 80
+_THANKS = re.compile(
+    r"\W*(?:\w+\W+){0,2}?(?:thanks|thank|danke|dank|merci|gracias|grazie|obrigad[oa]|bedankt|dziekuje|dzieki|tack|tesekkurler"
+    r"|dekuji|спасибо|благодарю|谢谢|謝謝|感谢|ありがとう|감사|고마워|고맙|شكرا|धन्यवाद|शुक्रिया)"
+)
+_GOES_ON = re.compile(
+    r"[?\uff1f\u061f]|\b(?:and|but|und|aber|et|mais|y|pero|e|ma|mas|en|maar|и|\u0430|но|what|how|which|show|tell|zeig|sag)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +87,7 @@ def follow_up(question: str, history: Sequence[Message]) -> FollowUp:
         return FollowUp(needs_context=False, why="it is the first question")
     question = question[:MOST_CHARACTERS]
     wording = Wording(question)
-    if wording.words and COURTESIES.issuperset(wording.words):
+    if (wording.words and COURTESIES.issuperset(wording.words)) or _is_thanks(question):
         return FollowUp(needs_context=False, why="it is a courtesy")
     known = stems(texts)
     shared = tuple(wording.written[at] for at in wording.specific if stem(wording.words[at]) in known)
@@ -85,13 +96,15 @@ def follow_up(question: str, history: Sequence[Message]) -> FollowUp:
         for role in (Role.USER, Role.ASSISTANT)
     )
     weights, bias = languages.WEIGHTS, languages.BIAS
-    shown = languages.signs_in(question, asked, answered)
+    shown = (
+        None if (is_unknown := _is_unknown([question, *texts[-2:]])) else languages.signs_in(question, asked, answered)
+    )
     if shown is not None:
         shared = shared or _shared_pairs(question, texts)
-    elif not _LATIN.search(question):
-        return _in_another_script(question, texts)
+    elif is_unknown or not _LATIN.search(question):
+        return _in_another_language(question, texts)
     else:
-        weights, bias, shown = WEIGHTS, BIAS, list(wording.signs(stems(asked)))
+        weights, bias, shown = WEIGHTS, BIAS, list(wording.signs())
     if bias + sum(weights[sign] for sign in shown) > 0:
         strongest = max(shown, key=lambda sign: weights[sign])
         return FollowUp(needs_context=True, why=_WHY[strongest], shared=shared)
@@ -99,12 +112,29 @@ def follow_up(question: str, history: Sequence[Message]) -> FollowUp:
     return FollowUp(needs_context=False, why=why, shared=shared)
 
 
-def _in_another_script(question: str, texts: Sequence[str]) -> FollowUp:
-    """Judge a question whose language has no lists here: it stands alone only if it is long and says nothing known."""
-    shared = _shared_pairs(question, texts)
+def _is_thanks(question: str) -> bool:
+    """Whether a person thanks and asks for nothing: "Vielen Dank, das hat geholfen!"."""
+    thanks = _THANKS.match(fold_accents(question.lower()))
+    return thanks is not None and not _GOES_ON.search(question[thanks.end() :]) and len(question) <= MOST_THANKS
+
+
+def _is_unknown(texts: Sequence[str]) -> bool:
+    """Whether texts in Latin letters are in a language without lists: too few of their words are common in any."""
+    spoken = [word for text in texts for word in fold(text)][:MOST_WORDS]
+    common = sum(word in BY_LANGUAGE[language_of(spoken)] for word in spoken)
+    is_latin = not any(map(_OTHER_SCRIPT.search, texts)) and not all(map(str.isascii, texts))
+    return is_latin and len(spoken) >= LEAST_WORDS and common < COMMON * len(spoken)
+
+
+def _in_another_language(question: str, texts: Sequence[str]) -> FollowUp:
+    """Judge a question whose language has no lists here: it stands alone if it says nothing known, and is long or has
+    a name that is new."""
+    shared, said = _shared_pairs(question, texts), " ".join(texts).lower()
     if not any(sign.isalnum() for sign in question):
         return FollowUp(needs_context=True, why="it names nothing by itself")
-    if shared or len(question) < CLEARLY_LONG:
+    names = [word for word in question.split()[1:] if word[:1].isupper() and word[:4].lower() not in said]
+    is_long = len(question) >= CLEARLY_LONG or len(question.split()) >= CLEARLY_MANY
+    if not names and (any(len(word) > SMALL_WORD for word in shared) or not is_long):
         return FollowUp(needs_context=True, why="it may go on with what was said before", shared=shared)
     return FollowUp(needs_context=False, why="it stands alone, with words that are new here")
 

@@ -16,24 +16,20 @@ from typing import NamedTuple
 from threadkeep.text.stop_words import BY_LANGUAGE, ENGLISH, fold_accents, language_of
 
 WEIGHTS: Mapping[str, float] = {
-    "begins_as_follow_up": 5.7,
-    "nothing_specific": 5.0,
-    "may_point": 4.2,
-    "points_back": 3.8,
+    "nothing_specific": 6.4,
     "takes_up": 3.0,
-    "asks_whether": 2.6,
-    "one_specific": 2.4,
-    "goes_on": 2.4,
-    "one_open": 0.6,
-    "many_specific": -1.4,
-    "proper_name": -1.6,
+    "definition": -4.7,
+    "asks_whether": 3.3,
+    "one_specific": 3.2,
+    "may_point": 2.8,
+    "points_back": 2.7,
+    "begins_as_follow_up": 2.4,
+    "many_open": -2.3,
+    "proper_name": -2.1,
     "complete": -1.8,
-    "many_open": -1.8,
-    "brings_up": -2.1,
-    "definition": -4.4,
 }
 """What `bench/train_signs.py` fits, rounded. `takes_up` is less: answers are longer than ours, and have more words."""
-BIAS = -1.4
+BIAS = -2.0
 
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\u3005]")
 _KANA = re.compile("[\u3040-\u30ff]")
@@ -81,9 +77,7 @@ class Language(NamedTuple):
     nothing: tuple[str, ...]
     times: tuple[str, ...]
     begins: tuple[str, ...]
-    goes_on: frozenset[str]
     asks: frozenset[str]
-    brings_up: frozenset[str]
     joins: frozenset[str]
     of: frozenset[str]
     defines: tuple[str, ...]
@@ -154,11 +148,7 @@ def _signs(reading: Reading, *, takes_up: bool) -> Iterator[str]:
     yield from (name for name, is_shown in reading.shown.items() if is_shown and not hidden.get(name))
     if reading.size <= 1:
         yield "one_specific" if reading.size else "nothing_specific"
-    elif many:
-        yield "many_specific"
-    if reading.open_size == 1:
-        yield "one_open"
-    elif reading.open_size >= _MANY_OPEN:
+    if reading.open_size >= _MANY_OPEN:
         yield "many_open"
 
 
@@ -197,12 +187,10 @@ def _read_words(question: str, name: str, language: Language) -> Reading:
         size=len(specific),
         shown={
             "begins_as_follow_up": _begins(lower, language.begins) or (name == "arabic" and 0 in breaks),
-            "goes_on": not language.goes_on.isdisjoint(words),
             "definition": bool(specific) and _begins(words, language.defines),
             "proper_name": bool(names),
             "asks_whether": language.asks.isdisjoint(words)
             and not (name == "korean" and any(asking in begun for asking in language.asks)),
-            "brings_up": any(word in language.brings_up for word in words[:-1]),
             "complete": any(
                 word in language.of
                 and any(place < at for place in open_)
@@ -242,11 +230,9 @@ def _read_dense(text: str, language: Language) -> Reading:
         size=_size(text, specific, is_japanese),
         shown={
             "begins_as_follow_up": is_topic or text.startswith(language.begins),
-            "goes_on": any(word in text for word in language.goes_on),
             "definition": bool(specific) and any(word in text for word in language.defines),
             "proper_name": any(run[0].isascii() for run in specific),
             "asks_whether": not any(word in text for word in language.asks),
-            "brings_up": any(word in text for word in language.brings_up),
             "complete": any(place in ends and place + 1 in starts for place in _places(text, language.of)),
         },
     )
@@ -266,12 +252,10 @@ def _language(lists: Mapping[str, str]) -> Language:
     def words(name: str) -> frozenset[str]:
         return frozenset(lists.get(name, "").split())
 
-    classes = ("points", "may_point", "articles", "goes_on", "asks", "brings_up", "joins", "of", "closed")
+    classes = ("points", "may_point", "articles", "asks", "joins", "of", "closed")
     found = {name: words(name) for name in classes}
     closed = {word for name in classes for word in found[name]}
-    folded = {
-        name: frozenset(map(fold_accents, found[name])) for name in ("goes_on", "asks", "brings_up", "joins", "of")
-    }
+    folded = {name: frozenset(map(fold_accents, found[name])) for name in ("asks", "joins", "of")}
     return Language(
         **found | folded | {"closed": frozenset((*closed, *map(fold_accents, closed)))},
         nothing=phrases("nothing"),

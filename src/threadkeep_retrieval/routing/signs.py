@@ -1,11 +1,11 @@
-"""The signs by which a question shows whether it stands alone. Pure: a text and the words said before go in.
+"""The signs by which a question shows whether it stands alone. Pure: a text goes in.
 
 No sign decides alone; what each of them weighs is in `follow_up`.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -42,7 +42,6 @@ _BARE_WHICH = re.compile(
     r"|did|can|could|will|would|comes?|costs?|supports?|includes?|offers?|of)\b)",
     re.IGNORECASE,
 )
-_DEFINITION = re.compile(r"\W*(?:what|who) (?:is|are|was|were) (?:an? )?(?:[\w-]++ )?[\w-]++\W*", re.IGNORECASE)
 _COMPLEMENT = frozenset(
     {"of", "between", "for", "about", "in", "to", "with", "on", "from", "at", "by", "against", "during"}
 )
@@ -62,12 +61,8 @@ class Signs:
     names_a_place: bool
     nothing_specific: bool
     one_specific: bool
-    many_specific: bool
-    proper_name: bool
-    known_word: bool
     bare_general: bool
     definite: bool
-    definition: bool
     fragment: bool
     bare_which: bool
 
@@ -101,8 +96,8 @@ class Wording:
         """Where names stand: capital letters (not only at the beginning), or digits."""
         return [at for at in self.specific if _is_name(self.written[at], at)]
 
-    def signs(self, known: Collection[str]) -> Signs:
-        """Return the signs, given the stems of the words that the person used before."""
+    def signs(self) -> Signs:
+        """Return the signs."""
         size = len(self.specific)
         phrases = [self._phrase(at) for at in range(len(self.words)) if self._ends_phrase(at)]
         return Signs(
@@ -112,12 +107,8 @@ class Wording:
             names_a_place=_PLACE.search(self.text) is not None,
             nothing_specific=not size,
             one_specific=size == 1,
-            many_specific=size >= 3,
-            proper_name=bool(self.proper),
-            known_word=any(stem(self.words[at]) in known for at in self.specific),
             bare_general=any(bare for bare, _ in phrases),
             definite=any(definite for _, definite in phrases),
-            definition=bool(size) and _DEFINITION.fullmatch(self.text) is not None,
             bare_which=_BARE_WHICH.match(self.text) is not None,
             fragment=AUXILIARIES.isdisjoint(self.words)
             and (len(self.words) <= _MAX_FRAGMENT or self.words[0] in UNSAID),

@@ -127,3 +127,54 @@ def test_odd_questions_are_judged_all_the_same(question: str) -> None:
 
 def test_the_same_question_is_always_judged_the_same() -> None:
     assert follow_up("Is it good?", PHONES) == follow_up("Is it good?", PHONES)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Thanks, that helped!",
+        "Vielen Dank, das hat geholfen!",
+        "Merci beaucoup, c'est parfait !",
+        "Muchas gracias, eso me ayuda.",
+        "Grazie mille, perfetto.",
+        "Muito obrigado, era isso.",
+        "Bedankt, dat helpt.",
+        "Большое спасибо, это помогло!",
+        "谢谢，这很有帮助！",
+        "ありがとう、助かりました。",
+        "감사합니다, 도움이 됐어요.",
+        "شكرا، هذا مفيد.",
+        "धन्यवाद, इससे मदद मिली।",
+        "Dziękuję, to pomogło!",
+    ],
+)
+def test_thanks_with_a_clause_ask_for_nothing(question: str) -> None:
+    assert follow_up(question, PHONES).why == "it is a courtesy"
+
+
+@pytest.mark.parametrize("question", ["Thanks, and the second one?", "Danke, und der zweite?", "Merci, et le prix ?"])
+def test_thanks_before_a_question_are_none(question: str) -> None:
+    assert follow_up(question, PHONES).needs_context
+
+
+POLISH = (
+    Message(role=Role.USER, content="Jaki rower elektryczny polecasz do codziennej jazdy?"),
+    Message(role=Role.ASSISTANT, content="Dobry będzie Kross Trans Hybrid, ponieważ ma lekką ramę i dużą baterię."),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "needs_context"),
+    [
+        ("Ile to kosztuje?", True),
+        ("Jak długo się ładuje?", True),
+        ("A jaki ma zasięg?", True),
+        ("Dlaczego?", True),
+        ("Czy bateria jest wyjmowana?", True),
+        ("Jaka jest stolica Francji?", False),
+        ("Kto napisał powieść Pan Tadeusz?", False),
+        ("Jak ugotować zupę pomidorową bez użycia śmietany?", False),
+    ],
+)
+def test_a_language_without_lists_is_judged_without_them(question: str, needs_context: bool) -> None:
+    assert follow_up(question, POLISH).needs_context is needs_context

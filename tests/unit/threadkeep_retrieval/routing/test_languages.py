@@ -61,17 +61,16 @@ def test_questions_after_a_turn_are_told_apart(language: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "signs"),
+    "question",
     [
-        ("Mein Hund bellt, wie beruhige ich ihn?", "many_specific"),
-        ("ضاعت بطاقتي البنكية، كيف أوقفها؟", "many_specific"),
-        ("我的手机屏幕碎了，修一下它要多少钱？", "brings_up"),
+        "Mein Hund bellt, wie beruhige ich ihn?",
+        "ضاعت بطاقتي البنكية، كيف أوقفها؟",
+        "我的手机屏幕碎了，修一下它要多少钱？",
     ],
 )
-def test_a_pronoun_behind_what_the_question_named_does_not_point_back(question: str, signs: str) -> None:
+def test_a_pronoun_behind_what_the_question_named_does_not_point_back(question: str) -> None:
     shown = signs_in(question, [], [])
     assert shown is not None
-    assert signs in shown
     assert not {"points_back", "may_point"}.intersection(shown)
 
 
