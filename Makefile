@@ -44,7 +44,7 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/python -m tests.contract --check
 	$(BIN)/oxfmt --check src/threadkeep_pages/web tests/unit/threadkeep_pages/web
 	$(BIN)/oxlint src/threadkeep_pages/web tests/unit/threadkeep_pages/web
-	$(BIN)/node $(NPM)/node_modules/typescript/bin/tsc
+	$(BIN)/node $(NPM)/node_modules/typescript-7/bin/tsc
 	$(BIN)/hadolint deploy/Dockerfile
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
 	$(BIN)/kubernetes-validate --quiet --strict deploy/kubernetes.yaml

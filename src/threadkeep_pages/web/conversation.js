@@ -2,7 +2,7 @@
 // and does what the person wants done with it.
 
 import { Unreachable, conversationPath, get, needsKey, newKey, patch, post, put } from "./api.js";
-import { ROOT, parentOf, upTo } from "./branch.js";
+import { ROOT, parentOf, upTo } from "./client/branch.js";
 import { copier } from "./copies.js";
 import { attachedFrom } from "./files.js";
 import { Following } from "./following.js";
@@ -10,7 +10,7 @@ import { announce, complain } from "./notices.js";
 import * as outbox from "./outbox.js";
 import { computed, signal } from "./preact.js";
 import { rememberFirst } from "./titles.js";
-import { EMPTY, copyOf, isCurrent, reduce } from "./reducer.js";
+import { EMPTY, copyOf, isCurrent, reduce } from "./client/reducer.js";
 import { t } from "./language.js";
 
 const PAGE = 50;

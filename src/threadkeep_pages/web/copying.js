@@ -2,7 +2,7 @@
 // same again; or the whole of it is printed.
 
 import { conversationPath, get, getText } from "./api.js";
-import { MOST } from "./branch.js";
+import { MOST } from "./client/branch.js";
 import { announce, complain, note } from "./notices.js";
 import { ROOT } from "./router.js";
 import { isSignedIn } from "./session.js";

@@ -1,7 +1,8 @@
-// Messages on their way to the server. Each is kept in this browser before anything is sent and forgotten when the server
-// has it; its key makes the server take it once, however often it is sent. One tab at a time sends, in order.
+// Messages on their way to the server: the client's outbox, kept in this browser, with files and with conversations that
+// begin here. One tab at a time sends.
 
-import { Unreachable, conversationPath, newKey, post } from "./api.js";
+import { conversationPath, newKey, post } from "./api.js";
+import { Outbox } from "./client/outbox.js";
 import { filesIn, forget, uploaded } from "./files.js";
 import { computed, signal } from "./preact.js";
 import { drop, keep, kept, namesOf, onChange } from "./shelf.js";
@@ -9,7 +10,6 @@ import { alone } from "./tabs.js";
 import { rememberFirst } from "./titles.js";
 
 const LOCAL = "new-";
-const LONGEST_WAIT = 15_000;
 const REMEMBERED = 50;
 
 // Oldest first. `state` is waiting, stale (the conversation moved on) or refused; `problem` says why.
@@ -37,35 +37,36 @@ export function createdFrom(local) {
   return kept("created", []).find(([name]) => name === local)?.[1] ?? null;
 }
 
-let last = 0;
-/** @type {number | undefined} */
-let pausing;
-let failures = 0;
-
-function read() {
-  const found = namesOf("outbox.")
-    .map((name) => kept(`outbox.${name}`))
-    .filter(Boolean);
-  items.value = found.sort((one, other) => one.at - other.at);
-}
-
-/** @param {OutboxItem} item */
-function write(item) {
-  const stays = keep(`outbox.${item.key}`, item);
-  read();
-  // A browser that keeps nothing still sends: the message lives in this tab alone.
-  if (!stays) items.value = [...items.value.filter((other) => other.key !== item.key), item];
-}
-
-function remove(item) {
-  drop(`outbox.${item.key}`);
-  items.value = items.value.filter((other) => other.key !== item.key);
-}
+const outbox = new Outbox({
+  send,
+  store: {
+    all: () =>
+      namesOf("outbox.")
+        .map((name) => kept(`outbox.${name}`))
+        .filter(Boolean),
+    keep: (item) => keep(`outbox.${item.key}`, item),
+    drop: (key) => drop(`outbox.${key}`),
+  },
+  alone: (work) => alone("outbox", work),
+  onItems: (all) => {
+    items.value = /** @type {OutboxItem[]} */ (all);
+  },
+  onTrouble: (said) => {
+    trouble.value = said;
+  },
+  // It was discarded while its files were sent, or the server has forgotten them.
+  isMended: (item, error) => error.name === "AbortError" || (error.code === "file_not_found" && isToldAgain(item)),
+  refused: (item, error) => ({
+    attached: item.attached?.map((one) =>
+      one.key === error.file ? { ...one, refusal: error.message, problem: error.message } : one,
+    ),
+  }),
+});
 
 export function start() {
-  read();
+  outbox.read();
   onChange("outbox.", () => {
-    read();
+    outbox.read();
     flush();
   });
   addEventListener("online", hurry);
@@ -75,31 +76,16 @@ export function start() {
 
 // Takes a message in. `conversation` may be a local name, for one that is still to be created with `settings`.
 /** @param {Place & Pick<OutboxItem, "conversation" | "content" | "attached" | "settings">} message */
-export function add({ conversation, content, attached, settings, parent, expected_head }) {
-  last = Math.max(Date.now(), last + 1);
-  /** @type {OutboxItem} */
-  const item = {
-    key: newKey(),
-    at: last,
-    state: "waiting",
-    conversation,
-    content,
-    ...(attached?.length ? { attached } : {}),
-    settings,
-    parent,
-    expected_head,
-  };
-  write(item);
-  flush();
-  return item;
+export function add({ attached, ...message }) {
+  return outbox.add({ ...message, ...(attached?.length ? { attached } : {}) });
 }
 
 // Takes a message out again, whose files somebody else has now.
-export const takeBack = remove;
+export const takeBack = (item) => outbox.remove(item);
 
 /** @param {OutboxItem} item */
 export function discard(item) {
-  remove(item);
+  outbox.remove(item);
   forget(item.attached);
 }
 
@@ -110,56 +96,11 @@ export function discard(item) {
  */
 export function release(item, change = {}) {
   const attached = item.attached?.map((one) => ({ ...one, refusal: undefined, problem: undefined }));
-  write({ ...item, attached, state: "waiting", problem: undefined, ...change });
-  flush();
+  outbox.release(item, { attached, ...change });
 }
 
-export function hurry() {
-  failures = 0;
-  clearTimeout(pausing);
-  pausing = undefined;
-  flush();
-}
-
-/** @type {Promise<void> | null} */
-let flushing = null;
-let isAsked = false; // something may wait that was not looked at yet
-
-export function flush() {
-  isAsked = true;
-  if (pausing) return flushing;
-  flushing ??= alone("outbox", sendAll)
-    .catch(() => {
-      isAsked = false;
-    })
-    .finally(() => {
-      flushing = null;
-      if (isAsked) flush();
-    });
-  return flushing;
-}
-
-async function sendAll() {
-  const stuck = new Set();
-  for (;;) {
-    isAsked = false;
-    read();
-    for (const item of items.value) if (item.state !== "waiting") stuck.add(item.conversation);
-    const next = items.value.find((item) => !stuck.has(item.conversation));
-    if (!next) return;
-    try {
-      await send(next);
-      failures = 0;
-      trouble.value = "";
-    } catch (error) {
-      if (error instanceof Unreachable || error.isPassing) return pause(error);
-      if (error.status === 401) return undefined;
-      if (error.name === "AbortError") continue; // it was discarded while its files were sent
-      if (error.code === "file_not_found" && isToldAgain(next)) continue;
-      refuse(next, error);
-    }
-  }
-}
+export const hurry = () => outbox.hurry();
+export const flush = () => outbox.flush();
 
 async function send(item) {
   const { key, content, parent, expected_head } = item;
@@ -182,7 +123,7 @@ const said = (text, parts) => [
 // The server keeps a file that no message uses for a day: what it forgot is sent once more, from the bytes that are kept here.
 function isToldAgain(item) {
   if (!item.attached?.some(({ isAgain }) => !isAgain)) return false;
-  write({ ...item, attached: item.attached.map(({ part: _, ...one }) => ({ ...one, isAgain: true })) });
+  outbox.write({ ...item, attached: item.attached.map(({ part: _, ...one }) => ({ ...one, isAgain: true })) });
   return true;
 }
 
@@ -196,7 +137,7 @@ async function sendFiles(item) {
     });
     attached.push({ ...one, part });
   }
-  if (items.value.some(({ key }) => key === item.key)) write({ ...item, attached });
+  if (items.value.some(({ key }) => key === item.key)) outbox.write({ ...item, attached });
   return attached.map(({ part }) => part);
 }
 
@@ -207,28 +148,8 @@ async function create(item) {
   const made = known ?? (await post("/v1/conversations", item.settings ?? {}, { key: `c-${local}` })).id;
   keep("created", [[local, made], ...kept("created", []).filter(([name]) => name !== local)].slice(0, REMEMBERED));
   rememberFirst(made, wordsOf(item));
-  for (const other of itemsOf(local)) write({ ...other, conversation: made });
+  for (const other of itemsOf(local)) outbox.write({ ...other, conversation: made });
   return made;
-}
-
-function refuse(item, error) {
-  const state = error.code === "stale_head" ? "stale" : "refused";
-  // The message may have been moved to its new conversation meanwhile.
-  const present = items.value.find((other) => other.key === item.key) ?? item;
-  const attached = present.attached?.map((one) =>
-    one.key === error.file ? { ...one, refusal: error.message, problem: error.message } : one,
-  );
-  write({ ...present, attached, state, problem: error.message, head: error.head });
-}
-
-function pause(error) {
-  trouble.value = error.message;
-  const wait = Math.max(Math.min(LONGEST_WAIT, 500 * 2 ** failures), (error.retryAfter ?? 0) * 1000);
-  failures += 1;
-  pausing = setTimeout(() => {
-    pausing = undefined;
-    flush();
-  }, wait);
 }
 
 // Forgets that a message was taken: its entry has arrived.

@@ -1,7 +1,7 @@
 // The conversation as it is read: groups of messages, what is being written, what waits. It is no live region: the status
 // line announces the beginning and the end of an answer instead.
 
-import { grouped, upTo } from "../branch.js";
+import { grouped, upTo } from "../client/branch.js";
 import { html, useComputed, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
 import { go, route } from "../router.js";
 import { Scrolling } from "../scrolling.js";

@@ -9,7 +9,7 @@ import pytest
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in HERE.glob("*.test.js")))
+@pytest.mark.parametrize("name", sorted(path.relative_to(HERE).as_posix() for path in HERE.rglob("*.test.js")))
 def test_a_module_does_what_its_own_tests_say(name: str) -> None:
     node = Path(sys.executable).with_name("node")
     told = subprocess.run(

@@ -11,7 +11,7 @@ import english from "../../../../src/threadkeep_pages/web/texts/en.js";
 
 const { Parser } = createRequire(import.meta.url)("internal/deps/acorn/acorn/dist/acorn");
 const WEB = new URL("../../../../src/threadkeep_pages/web/", import.meta.url);
-const APART = /^(vendor|texts)\/|^sw\.js$|^preact\.js$/;
+const APART = /^(vendor|texts|client)\/|^sw\.js$|^preact\.js$/;
 const MODULES = readdirSync(WEB, { recursive: true }).filter((name) => name.endsWith(".js") && !APART.test(name));
 const source = (name) => readFileSync(new URL(name, WEB), "utf8");
 

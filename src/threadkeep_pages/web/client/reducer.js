@@ -1,6 +1,10 @@
 // What is known of an open conversation, as one value, and how it changes: with every event of the server, and with
 // everything that the page does. It is pure (no network, no signals, no clock); `conversation.js` holds the value and acts.
 
+/** @typedef {import("./state.js").ConversationState} ConversationState */
+/** @typedef {import("./state.js").ConversationEvent} ConversationEvent */
+/** @typedef {import("./state.js").ConversationPage} ConversationPage */
+
 import { MOST, ROOT, branched, joined, messageOf, parentOf, resultOf, withBlock } from "./branch.js";
 
 /** @type {ConversationState} */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { EMPTY, copyOf, isCurrent, reduce } from "../../../../src/threadkeep_pages/web/reducer.js";
+import { EMPTY, copyOf, isCurrent, reduce } from "../../../../../src/threadkeep_pages/web/client/reducer.js";
 
 const PAGE = {
   id: "c",
