@@ -41,7 +41,7 @@ from threadkeep.text import search, words
 from threadkeep_retrieval import expansion, words_rewriter
 from threadkeep_retrieval.base import Query, Retriever, Rewriter
 from threadkeep_retrieval.hybrid import HybridIndex
-from threadkeep_retrieval.model_rewriter import flaw
+from threadkeep_retrieval.model_rewriter import flaw, unknown
 from threadkeep_retrieval.routing import follow_up
 from threadkeep_retrieval.routing import languages as in_languages
 from threadkeep_retrieval.words_rewriter import NeedsContext, WordsRewriter, always
@@ -217,23 +217,37 @@ async def judging(report: Report, folder: Path) -> None:
         await ablated(report, f"Is it a follow-up, {name}, right", rules, measure)
 
 
-def guard(report: Report, folder: Path) -> None:
-    """Measure what is taken of a model's query: people's rewrites, and the same with a key word swapped for a name."""
-    dice, refused, taken = random.Random(3), list[float](), list[float]()
-    for conversation, question, rewrite, history in people_rewrites(folder, "19"):
-        if not is_check(conversation):
-            continue
-        said = [message.content for message in history]
-        refused.append(flaw(rewrite, question, said) is not None)
-        added = [word for word in rewrite.split() if word.lower().strip("?.,'s") not in question.lower()]
-        if added:
-            swapped = rewrite.replace(dice.choice(added), dice.choice(FOREIGN))
-            taken.append(flaw(swapped, question, said) is None)
-    report.table("Guard of a model's query, CAsT 2019", ["", "share"], [
-        ["people's rewrites refused", interval(refused)],
+async def guard(report: Report, folder: Path) -> None:
+    """Measure what is taken of a model's query: rewrites by reading, and the same with a key word swapped for a name,
+    in small letters, that nobody said; and people's rewrites of CAsT, for which there are no documents."""
+    dice, rewrites, refused, taken = random.Random(3), written(), list[float](), list[float]()
+    ids = [json.loads(line)["conv"] for line in (folder / "mtragun_dev_queries.jsonl").read_text().splitlines()]
+    index = await words_only(public_documents(folder))
+
+    async def refuses(query: str, case: Case) -> bool:
+        said = [message.content for message in case.history]
+        return flaw(query, case.question, said) is not None or bool(
+            await unknown(query, "\n".join((case.question, *said)), index)
+        )
+
+    for case, id in zip(public_cases(folder), ids, strict=True):
+        if case.history and id in rewrites:
+            words_ = [word for word in rewrites[id].split() if len(word) > 4]
+            swapped = rewrites[id].replace(dice.choice(words_ or [""]), dice.choice(FOREIGN).lower())
+            refused.append(await refuses(rewrites[id], case))
+            taken.append(not await refuses(swapped, case))
+    await index.close()
+    people = [
+        flaw(rewrite, question, [message.content for message in history]) is not None
+        for conversation, question, rewrite, history in people_rewrites(folder, "19")
+        if is_check(conversation)
+    ]
+    report.table("Guard of a model's query", ["", "share"], [
+        ["people's rewrites refused, CAsT 2019", interval(people)],
+        ["rewrites by reading refused, MTRAG-UN", interval(refused)],
         ["a key word swapped for a foreign name, taken", interval(taken)],
     ])  # fmt: skip
-    report.bar("people's rewrites refused", mean(refused), at_most=0.02)
+    report.bar("people's rewrites refused", mean(people), at_most=0.02)
     report.bar("a key word swapped for a foreign name, taken", mean(taken), at_most=0.2)
 
 
@@ -250,7 +264,7 @@ async def main() -> None:
     report.bar("lines of context, text, retrieval and routing", sum(sizes.values()), at_most=MOST_LINES)
     await judging(report, chosen.folder)
     if (chosen.folder / "mtragun_dev_queries.jsonl").is_file():
-        guard(report, chosen.folder)
+        await guard(report, chosen.folder)
         await rewriting(report, chosen.folder, step)
     else:
         report.note(f"{chosen.folder} has no public data to measure on: only what is shipped was measured")

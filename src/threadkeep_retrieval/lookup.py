@@ -57,7 +57,7 @@ class RetrieverLookup(Lookup):
     def rewriter(self, model: Model) -> Rewriter:
         """Return what makes a follow-up stand alone, with this model."""
         words = WordsRewriter(self.retriever, _needs_context)
-        return ModelRewriter(model, words) if self.rewriting == "model" else words
+        return ModelRewriter(model, words, self.retriever) if self.rewriting == "model" else words
 
     async def _search(self, choice: Choice, rewrite: Rewrite, where: tuple[Filter, ...]) -> LookedUp:
         query = Query(text=rewrite.text, words=rewrite.words, where=where)

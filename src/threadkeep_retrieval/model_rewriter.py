@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from threadkeep.conversation.message import Message, Role
-from threadkeep.errors import ModelError
+from threadkeep.errors import ModelError, RetrievalError
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, Request
 from threadkeep.text.stop_words import BY_LANGUAGE, language_of
 from threadkeep.text.words import searchable
 from threadkeep.turn.lookup import Rewrite
-from threadkeep_retrieval.base import Rewriter
+from threadkeep_retrieval.base import Retriever, Rewriter
 from threadkeep_retrieval.expansion import content_stems
 
 logger = logging.getLogger("threadkeep.retrieval.model_rewriter")
@@ -62,9 +62,12 @@ def can_rewrite(model: Model) -> bool:
 class ModelRewriter(Rewriter):
     """Asks a model where `fallback` sees that context is needed, and gives what `fallback` gave if that fails."""
 
-    def __init__(self, model: Model, fallback: Rewriter, *, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, model: Model, fallback: Rewriter, retriever: Retriever | None = None, *, patience: float = PATIENCE
+    ) -> None:
         self._model = model
         self._fallback = fallback
+        self._retriever = retriever
         self._patience = patience
 
     async def rewrite(self, question: str, history: Sequence[Message]) -> Rewrite:
@@ -84,6 +87,9 @@ class ModelRewriter(Rewriter):
         query = cleaned(answer.text)
         was_cut_off = answer.reason in (None, "length")
         wrong = "it was cut off" if was_cut_off else flaw(query, question, [text for _, text in messages])
+        if not wrong and self._retriever is not None:
+            made_up = await unknown(query, "\n".join((question, *(text for _, text in messages))), self._retriever)
+            wrong = f"it named what nobody said and no document has: {', '.join(made_up)}" if made_up else None
         if wrong:
             return _without(plain, f"the model's query was not taken: {wrong}")
         if content_stems(query) == content_stems(question):
@@ -138,6 +144,18 @@ def flaw(query: str, question: str, said: Sequence[str]) -> str | None:
     if not any(word[:_SAME_START] in known for word in words):
         return "it had nothing to do with what was said"
     return None
+
+
+async def unknown(query: str, known: str, retriever: Retriever) -> list[str]:
+    """Return the words of a query that nobody said and that no document has: a synonym is in some document, the name of
+    something that was made up is in none."""
+    said = known.lower()
+    new = [word for word in content_stems(query) if word.lower()[:_SAME_START] not in said]
+    try:
+        rarity = await retriever.rarity(new)
+    except RetrievalError:
+        return []
+    return sorted(word for word in new if rarity.get(word, 0.0) >= 1.0)
 
 
 def _is_refusal(text: str) -> bool:

@@ -24,6 +24,7 @@ _ENDINGS = {
 _ARABIC_PREFIXES = ("", "ال", "و", "ب", "ل", "وال", "بال")
 _SHORT = ("s", "ed", "ing")
 """The endings of English words of three letters."""
+_DOUBLED = ("ed", "ing", "er", "ers")
 _COMPOUNDING = ("german", "dutch")
 _LEAST_PART = 5
 """How many letters a part of a compound word has at least."""
@@ -76,8 +77,11 @@ def _inflected(word: str, language: str) -> list[str]:
         return [word]
     fitting = (end for end in endings if word.endswith(end) and len(word) - len(end) >= least)
     base = word[: len(word) - len(next(fitting, ""))]
-    bases = dict.fromkeys((base, word))
+    bases, doubled = dict.fromkeys((base, word)), list[str]()
     if language == "english" and base[-1] not in "aeiouwxs":
         # "planned" is a form of "plan", "copied" one of "copy": a consonant at the end is doubled, a "y" is left out.
-        bases[base[:-1] if base[-2:-1] == base[-1] or base[-1] == "y" else base + base[-1]] = None
-    return [start + end for start in bases for end in ("", *endings)]
+        if base[-2:-1] == base[-1] or base[-1] == "y":
+            bases[base[:-1]] = None
+        else:
+            doubled = [base + base[-1] + end for end in _DOUBLED]
+    return [*(start + end for start in bases for end in ("", *endings)), *doubled]

@@ -36,8 +36,8 @@ async def related_messages(
     text = _looked_for(messages[asked][1].content[:MAX_QUERY_CHARACTERS], history, found)[:MAX_QUERY_CHARACTERS]
     before = " ".join(message.content[:SAID_BEFORE] for message in history[-2:])
     words = sorted(content_forms(text, before), key=lambda forms: -len(forms[0]))[:MOST_WORDS]
-    named = ([word] for word in dict.fromkeys(words_in_order(text)))
-    marks = [*named_dates(text, entries[-1].created_at.year), *named]
+    # Any word may be the name of who speaks.
+    marks = [*named_dates(text, entries[-1].created_at.year), words_in_order(text)]
     # What was not counted when it was stored was counted when it was read.
     sizes = [message.tokens or deps.count(message) for _, message in messages]
     # Where most messages are short, the room is filled by the long ones all the same.

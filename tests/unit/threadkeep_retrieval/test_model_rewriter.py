@@ -12,7 +12,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import ModelUnavailable
 from threadkeep.llm.base import Delta, Request, Stopped, Text
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
-from threadkeep_retrieval.model_rewriter import ModelRewriter, can_rewrite, cleaned, flaw
+from threadkeep_retrieval.model_rewriter import ModelRewriter, can_rewrite, cleaned, flaw, unknown
 from threadkeep_retrieval.words_rewriter import WordsRewriter
 
 HISTORY = (
@@ -209,3 +209,11 @@ def test_what_belongs_to_another_conversation_is_refused_nearly_always() -> None
 )
 def test_anything_else_is_not_taken(query: str, expected: str) -> None:
     assert flaw(query, "How much is it?", SAID) == expected
+
+
+async def test_a_word_that_nobody_said_and_no_document_has_is_made_up_and_a_synonym_is_not() -> None:
+    retriever = StrictRetriever({"mobile": 0.4, "phones": 0.3})
+    assert await unknown("mobile phones of zanzibar", "Show me phones", retriever) == ["zanzibar"]
+    assert await unknown("mobile phones", "Show me phones", retriever) == []
+    retriever.fails = True
+    assert await unknown("phones of zanzibar", "Show me phones", retriever) == []
