@@ -37,13 +37,13 @@ def load_counter(name: str | None) -> Counter:
     """Return the function that counts tokens, given as `module:name`; none is our estimate."""
     if name is None:
         return count_tokens
-    counter = _named_here("The token counter", name)
+    counter = named_here("The token counter", name)
     if not callable(counter):
         raise InvalidValue(f"The token counter {name} is no function.")
     return cast(Counter, counter)
 
 
-def _named_here(what: str, name: str) -> Any:
+def named_here(what: str, name: str) -> Any:
     """Return what a module calls so that a person has named: it may be one of the current folder.
 
     Only a module that is not installed brings the folder in, and behind all that is: whoever filled the folder could
@@ -122,7 +122,7 @@ def load_assistant(name: str, known: Mapping[str, Assistant]) -> Assistant:
     """Return one of the known assistants, or that of a Python file at hand, `module:name`. Raises InvalidValue saying
     what is wrong with it."""
     if ":" in name:
-        return _checked(name, _named_here("The assistant", name))
+        return _checked(name, named_here("The assistant", name))
     if name in missing_assistants(known):
         raise InvalidValue(f"The assistant {name} needs packages that are not installed: {EXTRA}")
     if name not in known:
@@ -140,7 +140,7 @@ def _checked(name: str, found: Any) -> Assistant:
 def _declared(name: str, settings: AssistantSettings) -> Assistant:
     """Return the assistant that the settings describe, or name."""
     if settings.program is not None:
-        return replace(_checked(settings.program, _named_here("The assistant", settings.program)), name=name)
+        return replace(_checked(settings.program, named_here("The assistant", settings.program)), name=name)
     return Assistant(
         name=name,
         instructions=settings.instructions,
@@ -148,7 +148,7 @@ def _declared(name: str, settings: AssistantSettings) -> Assistant:
         examples=settings.examples,
         model=settings.model,
         options=settings.options,
-        tools=Registry(_named_here("The tool", tool) for tool in settings.tools),
+        tools=Registry(named_here("The tool", tool) for tool in settings.tools),
         mcp=settings.mcp,
         policy=_policy(settings),
         lookup=None if settings.index is None else load(RETRIEVAL, "index", "looking up in an index")(settings.index),

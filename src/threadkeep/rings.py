@@ -65,6 +65,11 @@ SPOOLS = "threadkeep.spools"
 """The entry points by which a package keeps what is sent while the database is away: `open` opens a store with
 `SpoolSettings`, `damage` tells what is wrong with a folder, None if there is nothing."""
 A_SPOOL = "a spool for outages of the database"
+GUARDS = "threadkeep.guards"
+"""The entry points by which packages let people in: each is called with an application, its conversations, its settings
+and the guard that it has so far, and returns the guard that it has then."""
+TABLES = "threadkeep.tables"
+"""The entry points by which packages read their table of the settings: by its name, a model of pydantic."""
 TELEMETRY = "threadkeep.telemetry"
 """The entry points by which packages tell a collector of turns: `opentelemetry` makes an `Observer` that can `surround`
 an application and `close`."""

@@ -7,13 +7,15 @@ from ipaddress import ip_network
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, model_validator
+from pydantic import field_validator as checks
 
 from threadkeep.conversation.value import Value
 from threadkeep.conversion import IMAGE_SIDE
 from threadkeep.llm.base import DEFAULTS, ModelOptions
 from threadkeep.llm.prices import Price
 from threadkeep.retention.rules import Retention
+from threadkeep.rings import TABLES, load
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.caps import QUEUED_TURNS
 from threadkeep.text.secrets import named_secrets, url_secrets, value_secrets
@@ -275,6 +277,7 @@ class Settings(Value):
     dialects: DialectSettings = Field(
         default_factory=DialectSettings, description="the table of assistants that answer in each dialect"
     )
+    identity: Any = Field(default=None, description="the table of ways to sign in beside API keys; `auth` is `keys`")
 
     @model_validator(mode="before")
     @classmethod
@@ -283,6 +286,25 @@ class Settings(Value):
             return given
         folder = given.get("storage_dir", cls.model_fields["storage_dir"].default)
         return {**given, "store": f"files:///{quote(str(folder))}"}
+
+    @checks("identity", mode="before")
+    @classmethod
+    def _read_by_ring(cls, given: Any, about: ValidationInfo) -> Any:
+        """Return a table as the package reads it that it is for."""
+        if not isinstance(given, dict):
+            return given
+        name = str(about.field_name)
+        try:
+            return load(TABLES, name, f"the table [{name}]").model_validate(given)
+        except ValidationError as error:
+            wrong = error.errors(include_url=False, include_input=False)[0]
+            raise ValueError(f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}") from None
+
+    @model_validator(mode="after")
+    def _asks_who_comes(self) -> Self:
+        if self.identity is not None and self.auth == "none":
+            raise ValueError('[identity] needs auth = "keys": without it nobody is asked who they are')
+        return self
 
     @property
     def may_be_killed(self) -> bool:
@@ -302,7 +324,7 @@ class Settings(Value):
         for server in self.mcp.servers.values():
             found += [*named_secrets(server.env), *url_secrets(server.url or "")]
             found += [secret for value in server.headers.values() for secret in value_secrets(value)]
-        return frozenset(found)
+        return frozenset([*found, *(self.identity.secrets if self.identity else ())])
 
     @property
     def store_without_secrets(self) -> str:

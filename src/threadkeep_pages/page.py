@@ -15,6 +15,7 @@ import re
 import signal
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
@@ -185,7 +186,10 @@ class PageFiles:
 def add_page(app: FastAPI, conversations: Conversations, settings: Settings) -> None:
     """Add the page to a server, which also tells a person at an unknown address so; and shared conversations."""
     offered = {"killable": settings.may_be_killed, "share": settings.may_share}
-    files = PageFiles(told=[name for name, is_on in offered.items() if is_on])
+    told = [name for name, is_on in offered.items() if is_on]
+    if (provider := getattr(settings.identity, "oidc", None)) is not None:
+        told.append(f'sign-in="{escape(provider.name)}"')
+    files = PageFiles(told=told)
     refuse: Any = app.exception_handlers[HTTPException]
 
     @app.exception_handler(HTTPException)

@@ -9,8 +9,10 @@ from playwright.async_api import expect
 
 from tests.browser.conftest import NewContext
 from tests.browser.person import Person, calling
-from tests.browser.server import Server
+from tests.browser.server import Server, free_port
 from tests.browser.waiting import until
+from tests.everything import settings_file
+from tests.oidc import provided, settings
 
 
 @pytest.fixture(scope="module")
@@ -159,3 +161,31 @@ async def test_a_message_of_somebody_whose_key_was_revoked_is_kept_until_there_i
     await expect(person.rows).to_have_count(1)
     await person.rows.get_by_role("link").click()
     await expect(person.answers).to_contain_text("Nice to meet you, Di!")
+
+
+async def test_somebody_signs_in_at_a_provider_and_out_again(
+    new_context: NewContext, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder, port = tmp_path_factory.mktemp("provided"), free_port()
+    url = f"http://127.0.0.1:{port}"
+    with provided(url) as issuer:
+        known = {"auth": "keys", "identity": {"oidc": settings(url, issuer)}}
+        (folder / "threadkeep.toml").write_text(settings_file(known), encoding="utf-8")
+        server = Server(folder, "--port", str(port))
+        server.start()
+        try:
+            person = await somebody(new_context, server)
+            page = person.page
+            await page.get_by_role("link", name="Sign in with Test").click()
+            await page.get_by_placeholder("Enter any login").fill("ada")
+            await page.get_by_placeholder("and password").fill("any")
+            await page.get_by_role("button", name="Sign-in").click()
+            await page.get_by_role("button", name="Continue").click()
+            await expect(page.locator(".who")).to_have_text("ada")
+            await person.say("Hello")
+            await page.get_by_test_id("sign-out").click()
+            await expect(page.get_by_role("heading", name="Do you want to sign-out")).to_be_visible()
+            await page.goto(url)
+            await expect(page.get_by_role("heading", name="Sign in to Threadkeep")).to_be_visible()
+        finally:
+            server.kill()

@@ -9,6 +9,7 @@ import pytest_asyncio
 
 from tests.backends import opener, url_of
 from tests.everything import everything
+from tests.identities import ISSUER_OF_LANES as ISSUER
 from tests.integration.serving import Lane
 from tests.unit.turn.processes import Processes
 from threadkeep.store.base import Store
@@ -17,6 +18,9 @@ from threadkeep.testing.stores import OpenAnother
 from threadkeep.turn import follow
 
 LANES = ("sqlite", "everything-sqlite", "everything-postgresql")
+WAYS = ("jwt-sqlite", "service-sqlite")
+"""The lanes of the suite of the native API in which whoever asks has shown who it is: with a token of an issuer, and as
+a service that acts for a user."""
 TURNS_RUN_ON = ("sqlite", "postgresql")
 """Memory and files are left out: they are the SQLite store, and the conformance suite runs on them."""
 
@@ -32,15 +36,26 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> object:
     return BOTH
 
 
-@pytest.fixture(params=LANES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Let the suite of the native API also run for those who sign in."""
+    if "lane" in metafunc.fixturenames:
+        ways = WAYS if metafunc.module.__name__.endswith("test_server_routes") else ()
+        metafunc.parametrize("lane", (*LANES, *ways), indirect=True)
+
+
+@pytest.fixture
 def lane(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty store of each kind that servers use: of one as it comes, and of both with every option on."""
+    """The URL of an empty store of each kind that servers use: of one as it comes, of both with every option on, and of
+    one whose callers sign in."""
     name, _, backend = str(request.param).rpartition("-")
     url = url_of(backend, tmp_path, request)
     if not name:
         return url
     lane = Lane(url)
-    lane.settings = everything(tmp_path, url)
+    if name in ("jwt", "service"):
+        lane.settings, lane.way = ISSUER.settings(tenant="local", role_claim="role"), name
+    else:
+        lane.settings = everything(tmp_path, url)
     return lane
 
 

@@ -12,10 +12,11 @@ import uvicorn
 from fastapi import FastAPI
 from httpx_sse import ServerSentEvent, aconnect_sse
 
+from tests.identities import ISSUER_OF_LANES
 from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secret
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.ids import new_id
-from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversations import Conversations
 from threadkeep.hosting import hosting_of
 from threadkeep.llm.base import Model
@@ -81,9 +82,11 @@ class Server:
 
 
 class Lane(str):
-    """The URL of a store whose servers have these settings, unless a test sets others."""
+    """The URL of a store whose servers have these settings, unless a test sets others. `way` is how the local user
+    signs in there: with a token of an issuer (`jwt`), or through a service that acts for it (`service`)."""
 
     settings: dict[str, Any]
+    way: str | None = None
 
 
 @asynccontextmanager
@@ -95,14 +98,14 @@ async def serving(
     telemetry: Sequence[Telemetry] = (),
     **settings: Any,
 ) -> AsyncIterator[Server]:
-    """Serve a store on a free port for a while."""
+    """Serve a store for a while, on a free port or on one that is named."""
     chosen = Settings(store=store, **(store.settings if isinstance(store, Lane) else {}) | settings)
     metrics = ServerMetrics()
     hosting = hosting_of(chosen, observers=(metrics, *telemetry))
     conversations = await open_conversations(
         store, assistants, model=model, pace=0, mcp=chosen.mcp.servers, hosting=hosting
     )
-    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    listener = socket.create_server(("127.0.0.1", settings.get("port", 0)), backlog=2048)
     app = create_app(conversations, chosen, metrics)
     for each in telemetry:
         each.surround(app)
@@ -113,13 +116,27 @@ async def serving(
     try:
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(base_url=url, timeout=PATIENCE, limits=limits) as client:
-            yield Server(url, app, conversations, client, server)
+            served = Server(url, app, conversations, client, server)
+            client.headers.update(await _shown(served, getattr(store, "way", None)))
+            yield served
     finally:
         await conversations.finish_turns(0)
         await app.state.open_requests.end()
         server.should_exit = True
         await running
         await conversations.close()
+
+
+async def _shown(server: Server, way: str | None) -> dict[str, str]:
+    """Return the headers with which the local user signs in."""
+    match way:
+        case "jwt":
+            return ISSUER_OF_LANES.headers(sub=LOCAL.user, role="admin")
+        case "service":
+            _, headers = await server.key(LOCAL.tenant, "backend", KeyRole.SERVICE)
+            return {**headers, "Threadkeep-User": LOCAL.user}
+        case _:
+            return {}
 
 
 async def told(client: httpx.AsyncClient, path: str, **headers: str) -> AsyncGenerator[ServerSentEvent, None]:

@@ -7,7 +7,7 @@ nobody has said how to fill fails the test: whoever adds one decides here whethe
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from tests.backends import url_of
+from tests.identities import ISSUER_OF_LANES
 from tests.integration.serving import PATIENCE, Server, serving
 from threadkeep.conversation.api_key import KeyRole
 from threadkeep.conversation.ids import new_id
@@ -23,6 +24,8 @@ from threadkeep.store.audit import Wanted
 from threadkeep.testing.samples import NO_TIME
 from threadkeep.testing.stores import everything
 
+WAYS = ("jwt", "service", "token")
+"""How people sign in, beside API keys of their own."""
 IDS = {"id", "session_id", "conversation"}
 """The parameters and fields that name a conversation."""
 FILLED: dict[str, Any] = {
@@ -49,6 +52,8 @@ FILLED: dict[str, Any] = {
     "order": "newest",
     "rating": "up",
     "pinned": True,
+    "access": "write",
+    "seconds": 60,
     "whole": True,
     "offset": 0,
     "text": "Mine",
@@ -144,13 +149,28 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return "memory:" if request.param == "memory" else url_of(request.param, tmp_path, request)
 
 
+async def sign_in(server: Server, tenant: str, user: str, way: str) -> dict[str, str]:
+    """Return the headers with which somebody signs in, in one of the ways that there are."""
+    if way == "jwt":
+        return ISSUER_OF_LANES.headers(tenant=tenant, sub=user)
+    if way == "service":
+        _, headers = await server.key(tenant, f"backend-{user}", KeyRole.SERVICE)
+        return {**headers, "Threadkeep-User": user}
+    _, headers = await server.key(tenant, user)
+    if way == "token":
+        made = await server.client.post("/v1/tokens", json={"access": "write", "seconds": 900}, headers=headers)
+        return {"Authorization": f"Bearer {made.json()['token']}"}
+    return headers
+
+
 @asynccontextmanager
-async def shared(store: str) -> AsyncIterator[People]:
+async def shared(store: str, way: str = "key") -> AsyncIterator[People]:
     """Serve a store in which other people of this and of another tenant have conversations."""
-    async with serving(store, auth="keys", share=True, user_requests_per_second=0) as server:
-        _, me = await server.key("acme", "ada")
-        _, colleague = await server.key("acme", "bob")
-        _, stranger = await server.key("globex", "ada")
+    known = ISSUER_OF_LANES.settings(tenant=None, tenant_claim="tenant")
+    async with serving(store, share=True, user_requests_per_second=0, **known) as server:
+        me = await sign_in(server, "acme", "ada", way)
+        colleague = await sign_in(server, "acme", "bob", way)
+        stranger = await sign_in(server, "globex", "ada", way)
         mine, purged = await _talk(server, me), await _talk(server, me)
         await server.client.delete(f"/v1/conversations/{purged}", headers=me)
         assert await server.conversations._store.operations.purge(NO_TIME) == 1
@@ -205,8 +225,15 @@ MISSING = {
 }
 
 
-async def test_a_conversation_that_is_not_ones_own_is_the_same_404_everywhere_and_stays_as_it_is(store: str) -> None:
-    async with shared(store) as people:
+@pytest.mark.parametrize(
+    ("store", "way"),
+    [("memory", "key"), ("sqlite", "key"), ("postgresql", "key"), *(("memory", way) for way in WAYS)],
+    indirect=["store"],
+)
+async def test_a_conversation_that_is_not_ones_own_is_the_same_404_everywhere_and_stays_as_it_is(
+    store: str, way: str
+) -> None:
+    async with shared(store, way) as people:
         calls = list(calls_of(people.server.app.openapi()))
         before = await everything(people.server.conversations._store, *people.victims)
         for call in calls:
@@ -219,16 +246,77 @@ async def test_a_conversation_that_is_not_ones_own_is_the_same_404_everywhere_an
         assert await everything(people.server.conversations._store, *people.victims) == before
 
 
-async def test_the_same_requests_find_ones_own_conversation() -> None:
-    async with shared("memory:") as people:
+@pytest.mark.parametrize("way", ["key", *WAYS, "only"])
+async def test_the_same_requests_find_ones_own_conversation(way: str) -> None:
+    """Those of a token for one conversation, too, unless it may not do that."""
+    async with shared("memory:", "key" if way == "only" else way) as people:
         for call in calls_of(people.server.app.openapi()):
             mine = await _talk(people.server, people.me)
+            asking = people
+            if way == "only":
+                if not is_for_one(call.method, call.path):
+                    continue
+                asking = replace(people, me=await token(people, conversation=mine, access="write"))
             if call.path.endswith("/restore"):
                 await people.server.client.delete(f"/v1/conversations/{mine}", headers=people.me)
-            status, _, problem = await status_and_problem(people, call, mine)
+            status, _, problem = await status_and_problem(asking, call, mine)
             assert status < 300 or problem["code"] in ("turn_not_found", "share_not_found"), (
                 f"{call}: {status} {problem}"
             )
+
+
+async def token(people: People, **body: Any) -> dict[str, str]:
+    """Return the header of a token for the browser of somebody."""
+    made = await people.server.client.post("/v1/tokens", json=body, headers=people.me)
+    assert made.status_code == 201, made.text
+    return {"Authorization": f"Bearer {made.json()['token']}"}
+
+
+def is_for_one(method: str, path: str) -> bool:
+    """Whether a token for one conversation is good for a route."""
+    return path.startswith("/v1/conversations/{id}") and "/shares" not in path and method != "DELETE"
+
+
+OPEN = ("/health", "/v1/login", "/v1/logout", "/s/")
+"""What needs no proof of who is asking."""
+
+
+def operations_of(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield method and path of all that is served to those who sign in."""
+    for path, operations in document["paths"].items():
+        if path == "/v1/logins" or not path.startswith(OPEN):
+            yield from ((method.upper(), path) for method in operations)
+
+
+async def test_every_route_is_closed_to_strangers_and_to_those_whose_token_is_not_for_it() -> None:
+    async with shared("memory:") as people:
+        mine, theirs = people.mine, people.others["a foreign user's"]
+        client, operations = people.server.client, list(operations_of(people.server.app.openapi()))
+        reads, writes = await token(people), await token(people, access="write")
+        reads_one = await token(people, conversation=mine)
+        writes_one = await token(people, conversation=mine, access="write")
+
+        async def refusal(method: str, path: str, headers: dict[str, str], id: str = theirs) -> tuple[int, str]:
+            filled = path.replace("{id}", id).replace("{entry}", "1").replace("{user}", "bob")
+            answer = await client.request(method, filled.replace("{", "").replace("}", ""), headers=headers)
+            return answer.status_code, answer.json()["code"]
+
+        assert len(operations) > 60
+        for method, path in operations:
+            what = f"{method} {path}"
+            changes = method != "GET" and path != "/v1/search"
+            assert await refusal(method, path, {}) == (401, "not_authenticated"), what
+            assert await refusal(method, path, {"Authorization": "Bearer tt_x.y.z"}) == (401, "not_authenticated"), what
+            if path.startswith("/v1/admin/") or path == "/v1/audit":
+                assert await refusal(method, path, writes) == (403, "not_allowed"), what
+            if changes:
+                assert await refusal(method, path, reads) == (403, "not_allowed"), what
+                assert await refusal(method, path, reads_one, mine) == (403, "not_allowed"), what
+            if not is_for_one(method, path):
+                if path != "/v1/me":
+                    assert await refusal(method, path, writes_one, mine) == (403, "not_allowed"), what
+            elif "{entry}" not in path:
+                assert await refusal(method, path, writes_one) == (404, "conversation_not_found"), what
 
 
 async def test_what_is_not_ones_own_is_in_no_list_no_search_and_no_count(store: str) -> None:

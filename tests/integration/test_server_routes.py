@@ -407,7 +407,13 @@ async def test_the_server_says_what_is_there_and_how_it_is_doing(store: str) -> 
         models = (await get("/v1/models")).json()
         assert (models["default"]["name"], models["default"]["is_scripted"]) == ("demo", True)
         assert "demo" in models["data"]
-        me = {"tenant": "local", "user": "local", "role": "admin", "signed_in": False}
+        way = getattr(store, "way", None)
+        me = {
+            "tenant": "local",
+            "user": "local",
+            "role": "user" if way == "service" else "admin",
+            "signed_in": bool(way),
+        }
         assert (await get("/v1/me")).json().items() >= me.items()
         for path in ("/health/live", "/health/ready"):
             assert (await get(path)).json() == {"status": "ok"}

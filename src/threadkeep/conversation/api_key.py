@@ -24,10 +24,12 @@ Digest = Annotated[
 
 
 class KeyRole(StrEnum):
-    """What the holder of a key may do: use its own conversations, or look after those of its tenant, too."""
+    """What the holder of a key may do: use its own conversations, look after those of its tenant, too, or act for the
+    users of its tenant, one in each request."""
 
     USER = "user"
     ADMIN = "admin"
+    SERVICE = "service"
 
 
 class ApiKey(Value):

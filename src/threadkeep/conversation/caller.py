@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The actor (`user:ID`, `operator` at the command line, `system` for background work), its address and request."""
+    """The actor (`user:ID`, `operator` at the command line, `system` for background work), its address and request, and
+    the service (`user:ID`) that acts for this user, if one does."""
 
     actor: str = "system"
     address: str = ""
     request: str = ""
+    via: str | None = None
 
 
 SYSTEM = Caller()

@@ -4,7 +4,9 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from secrets import randbits
+from string import ascii_letters, digits
 from typing import Annotated
 
 from pydantic import BeforeValidator
@@ -13,6 +15,8 @@ from threadkeep.errors import InvalidId
 
 IdSource = Callable[[], str]
 
+_MOST = 128
+_PLAIN = frozenset(ascii_letters + digits + ".-")
 _SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,127}")
 _MADE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[57][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -22,6 +26,18 @@ def check_id(text: object) -> str:
     if not isinstance(text, str) or not _SHAPE.fullmatch(text):
         raise InvalidId
     return text
+
+
+def id_of(name: str) -> str:
+    """Return the id of somebody whom another program names: the name itself where it may be one, such as `ada`, else
+    with `__` and two digits for each byte that may not, as in `ada__40example.org`. Two names never share an id."""
+    if _SHAPE.fullmatch(name) and "__" not in name:
+        return name
+    raw = name.encode("utf-8", "surrogatepass")
+    quoted = "".join(chr(byte) if chr(byte) in _PLAIN else f"__{byte:02X}" for byte in raw)
+    if not quoted[:1].isalnum():
+        quoted = f"u__.{quoted}"  # no byte is written so
+    return quoted if name and len(quoted) <= _MOST else f"h__.{sha256(raw).hexdigest()}"
 
 
 def is_chosen(text: str) -> bool:

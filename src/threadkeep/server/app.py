@@ -18,7 +18,7 @@ from threadkeep import __version__
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversations import Conversations
-from threadkeep.rings import PAGES, PROTOCOLS, load_all
+from threadkeep.rings import GUARDS, PAGES, PROTOCOLS, load_all
 from threadkeep.server.event_schema import event_schemas
 from threadkeep.server.health import health_routes
 from threadkeep.server.identity.api_keys import ApiKeyGuard
@@ -96,13 +96,18 @@ class _Described(FastAPI):
 
 
 def create_app(
-    conversations: Conversations, settings: Settings, metrics: ServerMetrics | None = None, tally: Tally | None = None
+    conversations: Conversations,
+    settings: Settings,
+    metrics: ServerMetrics | None = None,
+    tally: Tally | None = None,
+    guard: Guard | None = None,
 ) -> FastAPI:
-    """Wire the application around open conversations, whose turns are counted in `metrics`, and requests in `tally`."""
+    """Wire the application around open conversations, whose turns are counted in `metrics`, and requests in `tally`. A
+    `guard` of yours lets people in, and nothing else does."""
     metrics = metrics or ServerMetrics()
+    if guard is not None:
+        settings = settings.model_copy(update={"auth": "keys"})
     refusals = Refusals(conversations.admin.audit, settings.operator_tenant or LOCAL.tenant)
-    keys = ApiKeyGuard(conversations.admin.keyring, settings, refusals)
-    guard: Guard = OpenGuard() if settings.auth == "none" else keys
     open_requests = OpenRequests()
     app = _Described(
         lifespan=_life,
@@ -116,7 +121,7 @@ def create_app(
         # A redirect would contain the address that this server sees, which differs behind a proxy.
         redirect_slashes=False,
     )
-    app.state.guard = guard
+    app.state.guard = guard or OpenGuard()
     app.state.limits = Limits(settings, tally)
     app.state.open_requests = open_requests
     answer_with_problems(app)
@@ -124,8 +129,8 @@ def create_app(
     app.include_router(health_routes(conversations, ready_in_outage=settings.ready_in_outage))
     operator = LOCAL.tenant if settings.auth == "none" else settings.operator_tenant
     app.include_router(metrics_routes(metrics, operator))
-    if settings.auth == "keys":
-        app.include_router(login_routes(keys, conversations))
+    if settings.auth == "keys" and guard is None:
+        _let_in(app, conversations, settings, refusals)
     _add_routes(app, conversations, settings)
     app.add_api_route("/openapi.json", _describe, **_FOR_USERS)
     for add_pages in load_all(PAGES):
@@ -142,6 +147,15 @@ def _describe(request: Request) -> JSONResponse:
     """Describe the API, at the address where the client sees it."""
     root = root_path_of(request)
     return JSONResponse(request.app.openapi() | ({"servers": [{"url": root}]} if root else {}))
+
+
+def _let_in(app: FastAPI, conversations: Conversations, settings: Settings, refusals: Refusals) -> None:
+    """Let in who has an API key or a login, and who proves in another way to be somebody."""
+    keys = ApiKeyGuard(conversations.admin.keyring, settings, refusals)
+    app.include_router(login_routes(keys, conversations))
+    app.state.guard = keys
+    for add in load_all(GUARDS):
+        app.state.guard = add(app, conversations, settings, app.state.guard)
 
 
 def _add_routes(app: FastAPI, conversations: Conversations, settings: Settings) -> None:

@@ -23,6 +23,8 @@ from threadkeep.server.problems import problem
 
 logger = logging.getLogger(__name__)
 
+PEER = "threadkeep.peer"
+"""Where a request's scope has the address that the connection came from, whatever a proxy says of its client."""
 MOST_HEAD_BYTES = 64 * 1024
 MOST_QUEUED = 16
 """How many requests may be sent before the first of them is answered."""
@@ -170,6 +172,7 @@ class Connection(HttpToolsProtocol):
         if self._timer is None:
             self._set_deadline(self.head_seconds)
         super().on_message_begin()
+        self.scope[PEER] = self.client  # type: ignore[literal-required]
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; proxies write the scheme in any case, and uvicorn knows it in lower case only."""

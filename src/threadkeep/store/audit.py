@@ -50,7 +50,10 @@ class Act(Value):
 
 def act_now(clock: Clock, action: str, concerned: str, **details: Any) -> Act:
     """Return what the present caller does."""
-    return Act(at=clock(), action=action, object=concerned, details=details, **asdict(CALLER.get()))
+    caller = asdict(CALLER.get())
+    if (via := caller.pop("via")) is not None:
+        details["via"] = via
+    return Act(at=clock(), action=action, object=concerned, details=details, **caller)
 
 
 def login_act(login: Login, action: str) -> tuple[str, Act]:

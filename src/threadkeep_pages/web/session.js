@@ -2,7 +2,7 @@
 
 import { Unreachable, get, needsKey, post } from "./api.js";
 import { batch, computed, signal } from "./preact.js";
-import { addressOf } from "./router.js";
+import { ROOT, addressOf } from "./router.js";
 import { clear, keep, kept, setOwner } from "./shelf.js";
 import { hear, tell } from "./tabs.js";
 import { t } from "./language.js";
@@ -73,18 +73,28 @@ export async function signIn(key) {
   location.reload();
 }
 
-// Leaves nothing behind in this browser, in any tab.
+// The provider at which people can sign in, by its name, if there is one; and whether that has just failed.
+export const provider = document.documentElement.dataset.signIn ?? null;
+export const hasFailed = new URLSearchParams(location.search).get("sign-in") === "failed";
+
+// Leaves nothing behind in this browser, in any tab, nor at the provider.
 export async function signOut() {
   await post("/v1/logout");
   tell("signed out", true);
-  await forget();
+  await clean();
+  if (provider) location.assign(`${ROOT}/sign-in/end`);
+  else location.reload();
 }
 
 export async function forget() {
+  await clean();
+  location.reload();
+}
+
+async function clean() {
   clear();
   if ("caches" in window) await Promise.all([DATA_CACHE, FILE_CACHE].map((name) => caches.delete(name)));
   history.replaceState(null, "", addressOf(null));
-  location.reload();
 }
 
 hear("signed out", forget);

@@ -18,11 +18,11 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import Scope
 
-from threadkeep.conversation.api_key import LOGIN_PREFIX, PREFIX, ApiKey, Login, digest_of, new_secret
+from threadkeep.conversation.api_key import LOGIN_PREFIX, PREFIX, ApiKey, KeyRole, Login, digest_of, new_secret
 from threadkeep.conversation.caller import CALLER
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import new_id
-from threadkeep.errors import KeyNotFound, NotAuthenticated, RateLimited, StoreError
+from threadkeep.errors import KeyNotFound, NotAllowed, NotAuthenticated, RateLimited, StoreError
 from threadkeep.server.identity.guards import Identity
 from threadkeep.server.identity.refusals import Refusals
 from threadkeep.server.middleware.headers import root_path_of
@@ -77,6 +77,12 @@ class ApiKeyGuard:
         found = await self._shown(connection.scope, key, PREFIX)
         if not isinstance(found, ApiKey):
             raise NotAuthenticated("This key is not known, was revoked or has expired.")
+        return await self.begin(connection, found)
+
+    async def begin(self, connection: HTTPConnection, found: ApiKey) -> tuple[str, Login]:
+        """Begin a login with a key that is known; return its secret and the login."""
+        if found.role is KeyRole.SERVICE:
+            raise NotAllowed("A key with the role service is for programs.")
         await self.log_out(connection)
         now, secret = self._clock(), new_secret(LOGIN_PREFIX)
         login = Login(

@@ -74,8 +74,10 @@ def _is_foreign(headers: Headers, named: tuple[str, ...]) -> bool:
 
 
 def _opens_page(scope: Scope) -> bool:
-    """Whether it is a link to our page or to a shared conversation, which any site may have: opening has no effects."""
-    return scope["method"] in ("GET", "HEAD") and (scope["path"] == "/" or scope["path"].startswith(("/c/", "/s/")))
+    """Whether it is a link to our page or to a shared conversation, which any site may have: opening has no effects. Or
+    the way back from a provider where somebody signed in, which brings its own proof."""
+    opened = ("/c/", "/s/", "/sign-in/")
+    return scope["method"] in ("GET", "HEAD") and (scope["path"] == "/" or scope["path"].startswith(opened))
 
 
 def _own(headers: Headers) -> tuple[str, ...]:

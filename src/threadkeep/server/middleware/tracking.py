@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from threadkeep.background import supervised
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import Scope as Asker
 from threadkeep.errors import Stopping, StoreError
 from threadkeep.server.identity.guards import IDENTITY, Guard, Identity
@@ -108,17 +109,18 @@ class OpenRequests:
     async def _watch(self, guard: Guard) -> None:
         while self.streams:
             await asyncio.sleep(WATCH_SECONDS)
-            for streams in self._streams_by_key():
+            for streams in self._streams_by_identity():
                 if not await _may_stay(streams[0], guard):
                     for stream in streams:
                         stream.end(REVOKED)
 
-    def _streams_by_key(self) -> list[list[OpenRequest]]:
-        """Return the open streams by credential: each is looked up once, however many streams it has."""
-        found: dict[bytes | None, list[OpenRequest]] = defaultdict(list)
+    def _streams_by_identity(self) -> list[list[OpenRequest]]:
+        """Return the open streams by who listens: each is looked up once, however many streams it has, and what is
+        found holds for nobody else."""
+        found: dict[Identity, list[OpenRequest]] = defaultdict(list)
         for request in self._requests:
             if request.is_stream and (identity := request.identity) is not None:
-                found[identity.credential].append(request)
+                found[identity].append(request)
         return list(found.values())
 
     async def end(self) -> None:
@@ -139,8 +141,9 @@ class OpenRequests:
 
 async def _may_stay(stream: OpenRequest, guard: Guard) -> bool:
     """Whether a stream may go on. If the store does not answer, it may: the store is asked again in a moment."""
+    identity = stream.identity
     try:
-        return stream.identity is None or await guard.is_valid(stream.identity)
+        return identity is None or (not identity.has_expired(utc_now()) and await guard.is_valid(identity))
     except StoreError as error:
         logger.warning("it cannot be looked who may still listen: %s", error)
         return True

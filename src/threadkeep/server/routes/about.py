@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from threadkeep.conversations import Conversations
-from threadkeep.server.identity.guards import Who
+from threadkeep.server.identity.guards import LOCAL_IDENTITY, Who
 from threadkeep.server.responses import Shown
 from threadkeep.tools.mcp import Connected
 
@@ -61,7 +61,7 @@ class ModelList(Shown):
 
 
 class Me(Shown):
-    """Who is asking; `signed_in` tells one who came with a key from whoever sits at this machine."""
+    """Who is asking; `signed_in` tells one who has shown who it is from whoever sits at this machine."""
 
     tenant: str
     user: str
@@ -111,7 +111,7 @@ def about_routes(conversations: Conversations) -> APIRouter:
             tenant=who.scope.tenant,
             user=who.scope.user,
             role=who.role,
-            signed_in=who.credential is not None,
+            signed_in=who != LOCAL_IDENTITY,
             max_file_bytes=limits and limits.file,
             max_attached_bytes=limits and limits.message,
         )

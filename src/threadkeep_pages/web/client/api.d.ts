@@ -157,6 +157,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Get a token of minutes for a browser */
+        post: operations["make_v1_tokens_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tokens/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a token back */
+        post: operations["revoke_v1_tokens_revoke_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/conversations": {
         parameters: {
             query?: never;
@@ -1691,10 +1725,11 @@ export interface components {
         };
         /**
          * KeyRole
-         * @description What the holder of a key may do: use its own conversations, or look after those of its tenant, too.
+         * @description What the holder of a key may do: use its own conversations, look after those of its tenant, too, or act for the
+         *     users of its tenant, one in each request.
          * @enum {string}
          */
-        KeyRole: "user" | "admin";
+        KeyRole: "user" | "admin" | "service";
         /**
          * ListedConversation
          * @description A conversation as a list shows it: without its messages, its instructions and its metadata. `incomplete` is one
@@ -1766,7 +1801,7 @@ export interface components {
         };
         /**
          * Me
-         * @description Who is asking; `signed_in` tells one who came with a key from whoever sits at this machine.
+         * @description Who is asking; `signed_in` tells one who has shown who it is from whoever sits at this machine.
          */
         Me: {
             /** Tenant */
@@ -2279,6 +2314,14 @@ export interface components {
             assistants?: {
                 [key: string]: components["schemas"]["AssistantPeriods-Output"];
             };
+        };
+        /**
+         * RevokedToken
+         * @description A token of the caller's user.
+         */
+        RevokedToken: {
+            /** Token */
+            token: string;
         };
         /**
          * Role
@@ -2936,6 +2979,19 @@ export interface components {
             expires_at: string | null;
         };
         /**
+         * ShownToken
+         * @description A token, this once, for `Authorization: Bearer`.
+         */
+        ShownToken: {
+            /** Token */
+            token: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+        };
+        /**
          * ShownToolServer
          * @description An MCP server by the name that the tools of it begin with. Why one failed is in the log, not here.
          */
@@ -3107,6 +3163,28 @@ export interface components {
             rows: unknown[][];
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * TokenBody
+         * @description How long a token lasts, at most, what it is for, and whether its holder may also write.
+         */
+        TokenBody: {
+            /**
+             * Seconds
+             * @default 300
+             */
+            seconds: number;
+            /**
+             * Conversation
+             * @description The only conversation that it is for.
+             */
+            conversation?: string | null;
+            /**
+             * Access
+             * @default read
+             * @enum {string}
+             */
+            access: "read" | "write";
         };
         /**
          * ToolCall
@@ -4242,6 +4320,90 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    make_v1_tokens_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShownToken"];
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_v1_tokens_revoke_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevokedToken"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             204: {

@@ -2,7 +2,7 @@
 
 import { html, useRef, useState } from "../preact.js";
 import { ROOT } from "../router.js";
-import { phase, signIn, wasSignedIn } from "../session.js";
+import { hasFailed, phase, provider, signIn, wasSignedIn } from "../session.js";
 import { t } from "../language.js";
 
 export function SignIn() {
@@ -28,6 +28,8 @@ export function SignIn() {
       <img src=${`${ROOT}/static/icon.svg`} alt="" width="44" height="44" />
       <h1>${t("signInTitle")}</h1>
       ${(phase.value === "ready" || wasSignedIn.value) && html`<p role="alert" data-testid="signed-out">${t("signedOut")}</p>`}
+      ${hasFailed && html`<p class="danger" role="alert">${t("signInFailed")}</p>`}
+      ${provider && html`<a class="button primary wide" href=${`${ROOT}/sign-in/start`}>${t("signInWith", { name: provider })}</a>`}
       <label for="key">${t("yourKey")}</label>
       <input id="key" ref=${field} type="password" autocomplete="current-password" placeholder="tk_…" spellcheck="false"
         aria-describedby="key-help" aria-invalid=${Boolean(problem)} />

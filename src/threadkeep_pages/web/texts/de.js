@@ -65,6 +65,8 @@ export default {
     "Sie wurden abgemeldet: Ihr Schlüssel wurde widerrufen oder ist abgelaufen. Was Sie geschrieben und nicht gesendet haben, bleibt in diesem Browser.",
   yourKey: "Ihr Schlüssel",
   signIn: "Anmelden",
+  signInWith: "Mit {name} anmelden",
+  signInFailed: "Die Anmeldung hat nicht geklappt. Versuchen Sie es noch einmal.",
   keyHelp:
     "Fragen Sie, wer diesen Server betreibt. Der Schlüssel selbst bleibt nicht in diesem Browser: Er wird gegen eine Anmeldung getauscht.",
 

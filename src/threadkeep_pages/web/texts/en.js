@@ -68,6 +68,8 @@ export default {
     "You were signed out: your key was revoked, or it has expired. What you wrote and did not send is kept in this browser.",
   yourKey: "Your key",
   signIn: "Sign in",
+  signInWith: "Sign in with {name}",
+  signInFailed: "Signing in did not work. Try again.",
   keyHelp:
     "Ask whoever runs this server for one. The key itself is not kept in this browser: it is exchanged for a sign-in.",
 

@@ -65,6 +65,8 @@ export default {
     "Se cerró su sesión: su clave fue revocada o ha caducado. Lo que escribió y no envió se guarda en este navegador.",
   yourKey: "Su clave",
   signIn: "Entrar",
+  signInWith: "Iniciar sesión con {name}",
+  signInFailed: "No se pudo iniciar sesión. Inténtalo de nuevo.",
   keyHelp:
     "Pida una a quien administra este servidor. La clave no se guarda en este navegador: se cambia por una sesión.",
 

@@ -65,6 +65,8 @@ export default {
     "Vous avez été déconnecté : votre clé a été révoquée ou a expiré. Ce que vous avez écrit sans l'envoyer est gardé dans ce navigateur.",
   yourKey: "Votre clé",
   signIn: "Se connecter",
+  signInWith: "Se connecter avec {name}",
+  signInFailed: "La connexion a échoué. Réessayez.",
   keyHelp:
     "Demandez-en une à la personne qui gère ce serveur. La clé n'est pas gardée dans ce navigateur : elle est échangée contre une session.",
 

@@ -221,7 +221,7 @@ async def test_a_revoked_key_stops_working_within_a_second_and_its_streams_end(s
     refused = time.monotonic()
     assert_problem(answer, 401, "not_authenticated")
     for last, at in await asyncio.gather(*ends):
-        assert last == '{"code":"not_authenticated","detail":"The key or the login has ended."}'
+        assert last == '{"code":"not_authenticated","detail":"The key or the login has ended.","type":"error"}'
         assert at - revoked < SECOND
     assert refused - revoked < SECOND
     assert (await server.client.get("/v1/me", headers=bob)).status_code == 200
