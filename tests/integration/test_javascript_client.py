@@ -80,3 +80,27 @@ def test_its_types_are_those_of_the_contract(fault: str, said: str, app: Path) -
     done = subprocess.run([NODE, compiler, *options, "user.ts"], capture_output=True, text=True, check=False, cwd=app)
     assert (done.returncode == 0) == (not fault), done.stdout
     assert said in done.stdout
+
+
+async def test_the_example_of_a_loop_runs_and_is_typed(app: Path) -> None:
+    example = (ROOT / "examples" / "own_loop.ts").read_text(encoding="utf-8")
+    assert len(example.splitlines()) < 60
+    (app / "own_loop.ts").write_text(example)
+    (app / "process.d.ts").write_text("declare const process: { env: Record<string, string>; argv: string[] };")
+    options = ["--strict", "--noEmit", "--target", "esnext", "--module", "nodenext", "--lib", "esnext,dom,dom.iterable"]
+    compiler = NPM / "typescript-7" / "bin" / "tsc"
+    command: list[str | Path] = [NODE, compiler, *options, "own_loop.ts", "process.d.ts"]
+    typed = subprocess.run(command, capture_output=True, text=True, check=False, cwd=app)
+    assert typed.returncode == 0, typed.stdout
+    async with serving() as server:
+        program = await asyncio.create_subprocess_exec(
+            *(NODE, app / "own_loop.ts"),
+            env=os.environ | {"THREADKEEP_URL": server.url},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        told, _ = await asyncio.wait_for(program.communicate(), PATIENCE)
+        (listed,) = (await server.conversations.list()).items
+        messages = await server.conversations.at(listed.scope, listed.id).messages()
+    assert told.decode().splitlines() == ["user: What is 2 + 3?", "assistant: ", "tool: 5", "assistant: That makes 5."]
+    assert messages[1].tool_calls[0].args == {"a": 2, "b": 3}

@@ -89,6 +89,29 @@ test("a network that cuts every stream and loses every first answer changes noth
   assert.equal(new Set(told.map(({ cursor }) => cursor)).size, told.length);
 });
 
+test("a loop of one's own runs a turn, which others see, and is told when it is stopped", async () => {
+  const conversation = await threadkeep.create();
+  const turn = await conversation.begin("What is 2 + 3?");
+  turn.text("Let me ");
+  turn.text("see. ");
+  const call = await turn.call("add", { a: 2, b: 3 });
+  await turn.result(call, "5");
+  for (const word of ["That ", "makes ", "5."]) await turn.text(word);
+  await turn.settle();
+  const { messages, ended } = await conversation.read();
+  assert.deepEqual(
+    messages.map(({ role, content }) => [role, content]),
+    [["user", "What is 2 + 3?"], ["assistant", "Let me see. "], ["tool", "5"], ["assistant", "That makes 5."]],
+  );
+  assert.equal(ended?.state, "completed");
+  const other = await conversation.begin("And now?");
+  other.text("Well");
+  await other.stored();
+  await conversation.stop();
+  await assert.rejects(other.settle(), (error) => error instanceof Problem && error.status === 409);
+  assert.ok(other.signal.aborted);
+});
+
 test("what is refused is a problem with its code", async () => {
   await assert.rejects(
     threadkeep.conversation("nothing").read(),

@@ -7,10 +7,12 @@
 //     }
 
 import { Http, conversationPath, newKey, repeated, withQuery } from "./http.js";
+import { OwnTurn } from "./loop.js";
 import { Outbox } from "./outbox.js";
 import { EVENTS, events, opened } from "./stream.js";
 
 export { Http, Problem, Unreachable, newKey } from "./http.js";
+export { OwnTurn } from "./loop.js";
 export { Outbox, inMemory, inStorage } from "./outbox.js";
 export { Stream } from "./stream.js";
 export { View } from "./view.js";
@@ -151,6 +153,17 @@ export class RemoteConversation {
    */
   regenerate(entry, { key = newKey() } = {}) {
     return new Turn(this, "/regenerate", { entry }, key);
+  }
+
+  /**
+   * Begins a turn that a loop of your own runs; without content it answers what the head says.
+   * @param {string | Record<string, unknown>[] | null} content
+   * @param {Sending & { turn_id?: string }} [how]
+   */
+  async begin(content, { key = newKey(), ...place } = {}) {
+    const body = { ...(content === null ? {} : { content }), ...place };
+    const path = conversationPath(this.id, "/turns");
+    return new OwnTurn(this, await repeated(() => this.http.call("POST", path, { body, key })));
   }
 
   /** Stops the turn that runs or waits, or the one of this number. @param {number} [turn] */
