@@ -12,7 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from threadkeep.errors import ContentTooLarge, InvalidValue, ThreadkeepError
+from threadkeep.conversation.value import check_text
+from threadkeep.errors import ContentTooLarge, InvalidInput, InvalidValue, ThreadkeepError
 from threadkeep.server.sse import STREAM_HEADERS
 from threadkeep_loops import bodies
 from threadkeep_loops.taking import end, take
@@ -86,22 +87,37 @@ class LoopStream(Response):
             *lines, rest = (rest + message.get("body", b"")).split(b"\n")
             if len(rest) > MOST_LINE:
                 raise ContentTooLarge(f"A line has at most {MOST_LINE} bytes.")
-            for line in lines if goes_on else (*lines, rest):
-                if line and not line.isspace():
-                    await self._take(line)
-                    self._lines += 1
+            await self._take_lines([line for line in (lines if goes_on else (*lines, rest)) if line.strip()])
         await self._turn.flush()
 
-    async def _take(self, line: bytes) -> None:
+    async def _take_lines(self, lines: list[bytes]) -> None:
+        """Take lines in order; texts that arrived together are written together."""
+        texts: list[str] = []
+        try:
+            for line in lines:
+                said = self._parsed(line)
+                if type(said) is str:
+                    texts.append(said)
+                else:
+                    await self._turn.text("".join(texts))
+                    texts.clear()
+                    await self._take(said)
+                self._lines += 1
+        finally:
+            await self._turn.text("".join(texts))  # also what came before a line that is refused
+
+    def _parsed(self, line: bytes) -> Any:
+        """Return what a line says, of the text of an answer, which nearly all lines are, the text alone."""
         try:
             said = json.loads(line)
             if type(said) is dict and said.get("type") == "text" and type(said.get("text")) is str and len(said) == 2:
-                await self._turn.text(said["text"])  # nearly all lines are this
-                return
-            item = _LINES.validate_python(said)
-        except (ValueError, RecursionError) as error:
+                return check_text(said["text"])
+            return _LINES.validate_python(said)
+        except (ValueError, RecursionError, InvalidInput) as error:
             wrong = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
             raise InvalidValue(f"Line {self._lines + 1} is not valid: {wrong}") from None
+
+    async def _take(self, item: Any) -> None:
         if isinstance(item, bodies.SettleLine):
             await end(self._turn, item)
         else:
