@@ -9,6 +9,8 @@ import httpx
 
 from tests.unit.server.serving import conversation, served
 from tests.unit.threadkeep_loops.test_routes import HELLO, Loop
+from threadkeep.server.middleware.tracking import OpenRequest
+from threadkeep_loops.stream import LoopStream
 
 CUTS = 150
 BEFORE, BEHIND = "I look 🙂 up\nwhat 日本 says. ", "It is four degrees. 🙂 And tomorrow?"
@@ -64,3 +66,10 @@ async def test_a_line_that_is_no_line_is_refused_and_what_came_before_it_is_kept
             last = json.loads(answer.text.splitlines()[-1])
             assert last["problem"]["code"] == "invalid_value", last
         assert (await client.get(loop.path)).json()["draft"]["text"] == "aaaaa"
+
+
+def test_a_stream_of_lines_is_ended_like_one_of_events_when_its_key_is_revoked_or_the_server_stops() -> None:
+    request = OpenRequest(None, {"type": "http"})
+    kind = LoopStream.media_type.encode()
+    request.note({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]})
+    assert (request.is_stream, request.is_lines, request.stays) == (True, True, True)

@@ -47,7 +47,7 @@ class OpenRequest:
         self._task = task
         self._scope = scope
         self.is_answered = False
-        self.is_stream = False
+        self.is_stream = self.is_lines = False
         self.is_over = False
         self.last_words = GOODBYE
         self.told_at = time.monotonic()
@@ -56,7 +56,8 @@ class OpenRequest:
         if message["type"] == "http.response.start":
             self.is_answered = True
             kinds = [value for name, value in message["headers"] if name.lower() == b"content-type"]
-            self.is_stream = any(kind.startswith(b"text/event-stream") for kind in kinds)
+            self.is_lines = any(kind.startswith(b"application/x-ndjson") for kind in kinds)
+            self.is_stream = self.is_lines or any(kind.startswith(b"text/event-stream") for kind in kinds)
         elif not message.get("more_body", False):
             self.is_stream = False
         self.told_at = time.monotonic()
@@ -178,7 +179,13 @@ class TrackRequests(HttpMiddleware):
             if not request.is_answered:
                 await problem_of(Stopping())(scope, receive, send)
             elif request.is_stream:
-                await send({"type": "http.response.body", "body": request.last_words, "more_body": False})
+                await send(
+                    {
+                        "type": "http.response.body",
+                        "body": b"" if request.is_lines else request.last_words,
+                        "more_body": False,
+                    }
+                )
         finally:
             self.open_requests.finish(request)
 
