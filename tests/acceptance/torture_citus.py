@@ -109,11 +109,12 @@ class Cluster:
         self.coordinator.start()
 
     def replace_a_worker(self) -> None:
-        """Kill a worker for good and let its synchronous standby take its place."""
+        """Kill a worker for good and let its synchronous standby take its place, and its address."""
         self.first.kill()
         self.standby.promote()
-        ask = f"SELECT citus_update_node(nodeid, '127.0.0.1', {self.standby.port}) FROM pg_dist_node"
-        self._ask(f"{ask} WHERE nodeport = {self.first.port}")
+        self.standby.kill()
+        self.standby.port = self.first.port
+        self.standby.start()
 
     def migrate(self) -> None:
         """Make all functions anew, as a new release does."""

@@ -28,6 +28,7 @@ BEGIN
         ), 0) AS last INTO here FROM threadkeep.conversation c
         LEFT JOIN threadkeep.entry e ON e.tenant = c.tenant AND e.conversation = c.key AND e.seq = c.indexed
         WHERE c.tenant = p_tenant AND c.key = late.conversation;
+        CONTINUE WHEN NOT FOUND;
         RETURN QUERY
         SELECT late.owner, late.conversation, here.indexed, here.last, e.seq, e.kind,
                CASE WHEN e.kind < 8 THEN e.content END, CASE WHEN e.kind < 8 THEN e.parts END, e.created_at
