@@ -35,7 +35,7 @@ const SELECTS = /^(?:querySelector|querySelectorAll|closest|matches)$/;
 const NEVER_HERE = new Set(
   `already_exists draft_mismatch file_in_use foreign_host foreign_origin head_too_large illegal_transition invalid_cursor
   invalid_http invalid_limit invalid_parent invalid_part invalid_store_url lease_lost method_not_allowed
-  range_not_satisfiable too_deep unknown_role unsupported_media_type`.split(/\s+/),
+  range_not_satisfiable too_deep turn_over unknown_role unsupported_media_type`.split(/\s+/),
 );
 
 test("every problem that somebody at the page can meet is told in every language", () => {
