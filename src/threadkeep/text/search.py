@@ -25,7 +25,7 @@ RELATED = 1000
 """How many entries, the newest, are considered for each word when related entries are looked for."""
 MARKED = 20_000
 """How many are, for each mark: who spoke, and when."""
-MARK_SHARE = 0.15
+MARK_SHARE = 0.1
 """How much it counts that the question names who said something, or when."""
 NEIGHBOURS = tuple((sign * at, share) for at, share in ((1, 0.4), (2, 0.3), (3, 0.15), (4, 0.15)) for sign in (-1, 1))
 """How much of an entry's score its neighbours get, by their distance: an answer rarely repeats the question's words.
