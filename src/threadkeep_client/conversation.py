@@ -130,9 +130,9 @@ class RemoteConversation:
         """Return the open turns, oldest first."""
         return tuple(RemoteTurn(self._log, turn["id"]) for turn in (await self._log.read(limit=1))["turns"])
 
-    def turn(self, number: int) -> RemoteTurn:
+    def turn(self, of: int) -> RemoteTurn:
         """Return a handle on a turn of this conversation."""
-        return RemoteTurn(self._log, number)
+        return RemoteTurn(self._log, of)
 
     async def waiting_calls(self) -> tuple[ToolCall, ...]:
         """Return the calls that a person has yet to decide about."""
