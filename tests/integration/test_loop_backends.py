@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.backends import BACKENDS, opener
+from threadkeep.conversation.events import TurnEnded
 from threadkeep.conversation.turn import TurnState
 from threadkeep.runtime import open_conversations
 from threadkeep.testing.clock import FakeClock
@@ -47,4 +48,5 @@ async def test_a_loop_here_and_one_elsewhere_on_every_backend(
         clock.advance(2)
         assert await runner.recover() == 1
         end = [event async for event in chat.turn(begun.turn).events()][-1].what
+        assert isinstance(end, TurnEnded)
         assert (end.state, (await chat.messages())[-1].content) == (TurnState.INTERRUPTED, "Colder")
