@@ -13,6 +13,10 @@ SEED ?= 1
 # A provider whose key is in the environment answers at once: `make run` installs its package.
 MODELS := $(if $(OPENAI_API_KEY)$(ANTHROPIC_API_KEY),.venv/.models-stamp)
 
+# Published clients and frameworks that tests drive, each in an environment of its own.
+CLIENTS := $(patsubst requirements/clients/%/package-lock.json,.venv/clients/%/.stamp,$(wildcard requirements/clients/*/package-lock.json))
+FRAMEWORKS := $(patsubst requirements/frameworks/%.txt,.venv/frameworks/%/.stamp,$(wildcard requirements/frameworks/*.txt))
+
 BIN := .venv/bin
 NPM := .venv/npm
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -24,15 +28,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.dev-stamp .venv/.npm-stamp programs ## install everything: to run, to test, to check
+setup: .venv/.dev-stamp .venv/.npm-stamp $(CLIENTS) $(FRAMEWORKS) programs ## install everything: to run, to test, to check
 
 run: .venv/.run-stamp $(MODELS) ## serve on http://127.0.0.1:8000 (ARGS="--port 9000")
 	@exec $(BIN)/threadkeep serve --killable $(ARGS)
 
-test: .venv/.test-stamp .venv/.npm-stamp programs ## run all tests (ARGS="-k name")
+test: .venv/.test-stamp .venv/.npm-stamp $(CLIENTS) $(FRAMEWORKS) programs ## run all tests (ARGS="-k name")
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
-flaky: .venv/.test-stamp .venv/.npm-stamp programs ## run all tests RUNS times while every core is kept busy (RUNS=5 ARGS="-k name")
+flaky: .venv/.test-stamp .venv/.npm-stamp $(CLIENTS) $(FRAMEWORKS) programs ## run all tests RUNS times while every core is kept busy (RUNS=5 ARGS="-k name")
 	@tests/flaky $(RUNS) $(BIN)/pytest -q -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
@@ -142,4 +146,18 @@ $(BIN)/pip:
 	@mkdir -p $(NPM)
 	@cp requirements/npm/package.json requirements/npm/package-lock.json $(NPM)
 	@$(BIN)/npm ci --prefix $(NPM) --no-audit --no-fund --loglevel error
+	@touch $@
+
+.venv/clients/%/.stamp: requirements/clients/%/package-lock.json .venv/.test-stamp
+	@echo "Installing the client $* for its tests ..."
+	@mkdir -p $(@D)
+	@cp $(<D)/package.json $(<D)/package-lock.json $(@D)
+	@$(BIN)/npm ci --prefix $(@D) --no-audit --no-fund --loglevel error
+	@touch $@
+
+.venv/frameworks/%/.stamp: requirements/frameworks/%.txt pyproject.toml | $(BIN)/pip
+	@echo "Installing the framework $* for its tests ..."
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps -e .
 	@touch $@
