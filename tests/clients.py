@@ -1,7 +1,7 @@
 """Published clients and frameworks that tests drive: where `make` has put them.
 
-npm's are pinned in requirements/clients/NAME/ and installed into .venv/clients/NAME; Python's that want other versions than
-ours are pinned in requirements/frameworks/NAME.txt and installed, with Threadkeep, into .venv/frameworks/NAME.
+npm's are pinned in requirements/clients/NAME/ and installed into .venv/clients/NAME; Python's that want other versions
+than ours are pinned in requirements/frameworks/NAME.txt and installed, with Threadkeep, into .venv/frameworks/NAME.
 """
 
 from pathlib import Path
