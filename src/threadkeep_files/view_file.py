@@ -178,7 +178,7 @@ def _is_json(data: bytes) -> bool:
     return True
 
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("threadkeep.files.view_file")
 
 
 @dataclass(frozen=True)
