@@ -1,6 +1,7 @@
 """Opening the file of the SQLite store, and copying it while it is in use. Nothing is written before file and log are
-known to be whole and one pair."""
+known to be whole and one pair, and nothing is migrated before there is a copy."""
 
+import logging
 from collections.abc import Callable
 from contextlib import closing, suppress
 from itertools import count
@@ -8,11 +9,15 @@ from pathlib import Path
 
 import apsw
 
+from threadkeep.conversation.clock import utc_now
 from threadkeep.errors import StoreCorrupt
+from threadkeep.store.filesystem import sync_folder, unused_name, write_file
 from threadkeep.store.sqlite.pair import check_belonging, forget_note
 from threadkeep.store.sqlite.schema import apply, pending
 from threadkeep.store.sqlite.wal import check_pair, flush, log_of, size_of
 from threadkeep.store.sqlite_file import SqliteDatabase, connect, translating_sqlite_errors
+
+logger = logging.getLogger(__name__)
 
 
 def open_file(path: Path) -> tuple[SqliteDatabase, list[str]]:
@@ -25,12 +30,12 @@ def open_file(path: Path) -> tuple[SqliteDatabase, list[str]]:
             _check(path, connection)
         if not size_of(log_of(path)):
             # The mark of a new file must be in it before there is a log.
-            applied.extend(apply(connection))
+            applied.extend(_bring_up_to_date(path, connection))
 
     connection = connect(path, prepare)
     try:
         flush(path)
-        applied.extend(apply(connection))
+        applied.extend(_bring_up_to_date(path, connection))
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         # Another process that is just copying the log into the file does it for us.
         with translating_sqlite_errors(connection), suppress(apsw.BusyError, apsw.LockedError):
@@ -39,6 +44,24 @@ def open_file(path: Path) -> tuple[SqliteDatabase, list[str]]:
         connection.close()
         raise
     return connection, applied
+
+
+def _bring_up_to_date(path: Path, connection: SqliteDatabase) -> list[str]:
+    """Apply what is missing, and copy a file as an older release left it, its log included, before it is changed."""
+    with translating_sqlite_errors(connection):
+        version = connection.pragma("user_version")
+        if version and pending(connection):
+            copy = unused_name(path, f"version-{version}", utc_now())
+            logger.warning("%s is of an older release. It is brought up to date, and first copied to %s.", path, copy)
+            write_file(copy, b"")
+            try:
+                with closing(apsw.Connection(str(copy))) as here:
+                    _copy(connection, here, lambda _: None)
+                sync_folder(copy.parent)
+            except BaseException:
+                copy.unlink(missing_ok=True)
+                raise
+    return apply(connection)
 
 
 def look_at(path: Path) -> SqliteDatabase:
