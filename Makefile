@@ -23,7 +23,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test flaky check bench torture failover citus lock sbom programs
+.PHONY: help setup run test flaky versions check bench torture failover citus lock sbom programs
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ test: .venv/.test-stamp .venv/.npm-stamp $(CLIENTS) $(FRAMEWORKS) programs ## ru
 
 flaky: .venv/.test-stamp .venv/.npm-stamp $(CLIENTS) $(FRAMEWORKS) programs ## run all tests RUNS times while every core is kept busy (RUNS=5 ARGS="-k name")
 	@tests/flaky $(RUNS) $(BIN)/pytest -q -n $(WORKERS) --dist loadfile $(ARGS)
+
+versions: .venv/.test-stamp ## run the unit suite with the lowest versions allowed and with every other Python (ARGS="lowest")
+	@WORKERS=$(WORKERS) tests/versions $(ARGS)
 
 check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/ruff format --check
