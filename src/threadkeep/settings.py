@@ -278,6 +278,10 @@ class Settings(Value):
         default_factory=DialectSettings, description="the table of assistants that answer in each dialect"
     )
     identity: Any = Field(default=None, description="the table of ways to sign in beside API keys; `auth` is `keys`")
+    protocols: Any = Field(
+        default=None,
+        description="the table of other products' protocols that are spoken; a variable names them, or `all`",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -287,11 +291,11 @@ class Settings(Value):
         folder = given.get("storage_dir", cls.model_fields["storage_dir"].default)
         return {**given, "store": f"files:///{quote(str(folder))}"}
 
-    @checks("identity", mode="before")
+    @checks("identity", "protocols", mode="before")
     @classmethod
     def _read_by_ring(cls, given: Any, about: ValidationInfo) -> Any:
-        """Return a table as the package reads it that it is for."""
-        if not isinstance(given, dict):
+        """Return a table, or a variable in its place, as the package reads it that it is for."""
+        if not isinstance(given, dict | str):
             return given
         name = str(about.field_name)
         try:

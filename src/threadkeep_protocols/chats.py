@@ -1,0 +1,97 @@
+"""Conversations by the ids that clients choose, the messages in them by theirs, and the whole of what was said."""
+
+from collections.abc import AsyncIterator
+
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.ids import id_of, is_chosen
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.scope import LOCAL, Scope
+from threadkeep.conversation.turn import TurnChange
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
+from threadkeep.errors import ConversationNotFound
+from threadkeep.store.base import MAX_LIMIT
+from threadkeep_protocols.answers import transcript
+from threadkeep_protocols.parts import AnswerReader
+
+MOST_SHOWN = 1000
+"""Messages in a transcript, at most."""
+MOST_SEARCHED = 10_000
+"""Entries, the newest, among which a message is looked for by its id."""
+_OURS = "chat."
+"""What is put before an id that has the form of those made here, so that it may be a chosen one."""
+
+
+def _names(scope: Scope, id: str) -> tuple[str, ...]:
+    """Return what a conversation may be called that a client calls by an id, which may be any text."""
+    name = id_of(id)
+    return (name,) if scope.user == LOCAL.user or is_chosen(name) else (name, _OURS + name)
+
+
+async def find_chat(conversations: Conversations, scope: Scope, id: str) -> ConversationHandle:
+    """Return the conversation that a client calls by an id; `ConversationNotFound` if there is none."""
+    *others, last = _names(scope, id)
+    for name in others:
+        try:
+            return await conversations.get(name, scope=scope)
+        except ConversationNotFound:
+            continue
+    return await conversations.get(last, scope=scope)
+
+
+async def open_chat(
+    conversations: Conversations, scope: Scope, id: str, assistant: str | None = None
+) -> ConversationHandle:
+    """Return the conversation that a client calls by an id, as it is, or make it."""
+    try:
+        return await find_chat(conversations, scope, id)
+    except ConversationNotFound:
+        conversations.check_assistant(assistant)
+        return await conversations.get_or_create(_names(scope, id)[-1], scope=scope, assistant=assistant)
+
+
+def chat_id(conversation: Conversation) -> str:
+    """Return what its clients call a conversation: the id that they chose, else its own."""
+    return (conversation.name or conversation.id).removeprefix(_OURS)
+
+
+async def said_in(conversation: ConversationHandle, most: int = MOST_SHOWN) -> list[Entry | AnswerReader]:
+    """Return the newest messages of the current branch and the answers, the one being written included."""
+    return transcript(await conversation.snapshot(messages=most))
+
+
+async def message_named(conversation: ConversationHandle, id: str) -> Entry | None:
+    """Return the entry of the message with an id, on any branch, if it is among the newest entries."""
+    async for entry in _newest_first(conversation):
+        if isinstance(entry.body, Message) and entry.body.id == id:
+            return entry
+    return None
+
+
+async def _newest_first(conversation: ConversationHandle) -> AsyncIterator[Entry]:
+    """Yield the newest entries of the log, all branches included."""
+    end = (await conversation.read()).entries
+    first = max(0, end - MOST_SEARCHED)
+    while end > first:
+        start = max(first, end - MAX_LIMIT)
+        page = await conversation.reading.log(Cursor(seq=start), limit=end - start)
+        for entry in reversed(page.entries):
+            yield entry
+        end = start
+
+
+async def end_of_turn(conversation: ConversationHandle, turn: int) -> int | None:
+    """Return the newest entry of a turn that a message could continue; none if the turn has said nothing."""
+    found, seq = None, turn - 1
+    while True:
+        page = await conversation.reading.log(Cursor(seq=seq), limit=MAX_LIMIT)
+        for entry in page.entries:
+            if entry.turn == turn and entry.continues_branch:
+                found = entry.seq
+            elif entry.turn == turn and isinstance(entry.body, TurnChange) and not entry.body.state.is_open:
+                return found
+        if len(page.entries) < MAX_LIMIT:
+            return found
+        seq = page.entries[-1].seq
