@@ -39,6 +39,7 @@ OPTIONS: dict[str, Option] = {
     "mcp": lambda _: {"mcp": {"servers": {"double": MCP_SERVER}}},
     "rates": lambda _: {"user_requests_per_second": 10_000, "tenant_requests_per_second": 100_000},
     "share": lambda _: {"share": True},
+    "protocols": lambda _: {"protocols": "all"},
     "log_content": lambda _: {"log_content": True},
 }
 """By name, the settings that switch an option on. Telemetry is switched on by the environment, a login by `auth`."""
