@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from threadkeep.conversation.blocks import AnyBlock
 from threadkeep.conversation.entry import Approval
 from threadkeep.conversation.message import Message, ToolCall, Usage
+from threadkeep.conversation.parts import Part
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import LeaseLost
 
@@ -27,7 +28,8 @@ class LoopTurn(Protocol):
     """One turn that a loop of your own runs: its number, the id that was chosen for it, how it is as far as this loop
     knows, whether it has ended, waits for a person or was left, and what people decided about its calls, by their ids.
 
-    `text` goes on with the answer, `reasoning` with what the model thinks; `used` notes what the next message cost.
+    `text` goes on with the answer, `reasoning` with what the model thinks; `used` notes what the next message cost, and
+    parts that stand behind its text.
     `call` and `calls` store calls, which only then may run, and `result` what they returned. `block` shows blocks at
     the end of the answer so far; further text begins another message, as after whole ones (`message`).
     `ask_approval` pauses the turn until a person has decided about calls (none: those without a result), and returns
@@ -46,7 +48,7 @@ class LoopTurn(Protocol):
     def decisions(self) -> Mapping[str, Approval]: ...
     async def text(self, text: str) -> None: ...
     async def reasoning(self, text: str) -> None: ...
-    def used(self, usage: Usage | None = None, model: str | None = None) -> None: ...
+    def used(self, usage: Usage | None = None, model: str | None = None, parts: Sequence[Part] = ()) -> None: ...
     async def call(self, name: str, args: Mapping[str, Any] | None = None, *, id: str | None = None) -> ToolCall: ...
     async def calls(self, *calls: ToolCall) -> None: ...
     async def result(

@@ -14,6 +14,7 @@ from threadkeep.conversation.entry import Approval, Entry
 from threadkeep.conversation.events import CallDecided
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
+from threadkeep.conversation.parts import Part
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Failure, Lease, TurnChange, TurnState
 from threadkeep.errors import DraftMismatch, InvalidValue, LeaseLost, StoreError, ThreadkeepError
@@ -133,9 +134,10 @@ class OwnTurn(LoopTurn):
         """Return an id for something of the turn."""
         return self.active.deps.ids()
 
-    def used(self, usage: Usage | None = None, model: str | None = None) -> None:
-        """Note what a call of a model cost and which it was: it is stored with the message that comes next."""
-        self._about = {"usage": usage, "model": model}
+    def used(self, usage: Usage | None = None, model: str | None = None, parts: Sequence[Part] = ()) -> None:
+        """Note what a call of a model cost and which it was, and what stands behind its text: it is stored with the
+        message that comes next."""
+        self._about = {"usage": usage, "model": model, "parts": tuple(parts)}
 
     async def call(self, name: str, args: Mapping[str, Any] | None = None, *, id: str | None = None) -> ToolCall:
         """Call a tool: the call is stored when this returns, and only then may the tool run."""
@@ -319,7 +321,8 @@ class OwnTurn(LoopTurn):
         named: dict[str, Any] = {} if writer is None else {"id": writer.message, "started_at": self._started_at}
         about, self._about = self._about, {}
         about["usage"] = priced(self.active.deps.prices, about.get("model") or "", about.get("usage"))
-        return Message(role=Role.ASSISTANT, content=text, parts=thoughts, **named, **about, **more)
+        about["parts"] = (*thoughts, *(part.model_copy(update={"at": len(text)}) for part in about.get("parts", ())))
+        return Message(role=Role.ASSISTANT, content=text, **named, **about, **more)
 
     async def _commit(self, bodies: Sequence[Appendable], key: IdempotencyKey | None = None) -> None:
         try:

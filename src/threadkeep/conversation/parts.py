@@ -27,6 +27,8 @@ from threadkeep.errors import InvalidInput, InvalidPart, TooManyParts
 
 MAX_PARTS = 100
 MAX_NAME = 255
+RAW = "raw"
+"""The type of a part that is for the program which wrote it: neither models nor people are shown it."""
 BETWEEN_TEXTS = "\n\n"
 """What stands between two texts that were sent as parts of their own."""
 
