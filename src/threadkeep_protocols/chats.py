@@ -64,13 +64,13 @@ async def said_in(conversation: ConversationHandle, most: int = MOST_SHOWN) -> l
 
 async def message_named(conversation: ConversationHandle, id: str) -> Entry | None:
     """Return the entry of the message with an id, on any branch, if it is among the newest entries."""
-    async for entry in _newest_first(conversation):
+    async for entry in newest_first(conversation):
         if isinstance(entry.body, Message) and entry.body.id == id:
             return entry
     return None
 
 
-async def _newest_first(conversation: ConversationHandle) -> AsyncIterator[Entry]:
+async def newest_first(conversation: ConversationHandle) -> AsyncIterator[Entry]:
     """Yield the newest entries of the log, all branches included."""
     end = (await conversation.read()).entries
     first = max(0, end - MOST_SEARCHED)

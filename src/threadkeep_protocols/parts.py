@@ -168,6 +168,7 @@ class AnswerReader:
 
     `messages` are the whole messages of the assistant; `end` is how the turn ended or why
     it waits, none while it goes on; `place` the newest entry of the answer that the next message could continue.
+    `begins` is the number of its first entry, and of the one that this continues.
     """
 
     def __init__(self, turn: int | None = None) -> None:
@@ -175,6 +176,7 @@ class AnswerReader:
         self.messages: list[Message] = []
         self.end: AnswerEnded | None = None
         self.place: int | None = None
+        self.begins: tuple[int, int | None] | None = None
         self._parts: list[AnyAnswerPart] = []
         self._open: list[str] = []
         self._begun: dict[str, int] = {}
@@ -194,6 +196,11 @@ class AnswerReader:
     def id(self) -> str:
         """The id of the answer: of its turn, or, if it was answered in none, of its first message."""
         return f"answer-{self.turn}" if self.turn is not None or not self.messages else self.messages[0].id
+
+    @property
+    def steps(self) -> list[str]:
+        """The messages of the assistant, whole or not, by their ids."""
+        return list(self._begun)
 
     @property
     def usage(self) -> Usage | None:
@@ -218,7 +225,7 @@ class AnswerReader:
             case TextDelta() | ReasoningDelta() if what.message in self._begun:
                 self._grow(what.message, isinstance(what, ReasoningDelta), what.text, event.cursor.offset)
             case MessageCompleted() if what.turn == self.turn and what.message.role is Role.ASSISTANT:
-                self._complete(what.message, what.seq)
+                self._complete(what.message, what.seq, what.parent)
             case ToolReturned():
                 self._shows = what.turn == self.turn and self._return(what.result, what.content, what.parts, what.seq)
             case BlockAdded() if self._shows:
@@ -241,7 +248,7 @@ class AnswerReader:
         body = entry.body
         match body:
             case Message(role=Role.ASSISTANT):
-                self._complete(body, entry.seq)
+                self._complete(body, entry.seq, entry.parent)
             case Message(tool_result=ToolResult() as result):
                 if self._return(result, body.content, body.parts, entry.seq):
                     self._show(body.id, body.blocks)
@@ -310,8 +317,8 @@ class AnswerReader:
         if (part := self._open_text(message)) is not None:
             self._put(part, replace(part, text="".join(self._open), is_whole=True))
 
-    def _complete(self, message: Message, seq: int) -> None:
-        self.place = seq
+    def _complete(self, message: Message, seq: int, parent: int | None) -> None:
+        self.place, self.begins = seq, self.begins or (seq, parent)
         if message.id in self._whole:
             return
         self._begin(message.id)

@@ -8,15 +8,25 @@ from typing import Any
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
 from threadkeep.errors import ThreadkeepError
+from threadkeep.server.identity.guards import Actor
+from threadkeep.server.limits import Limited
+from threadkeep.server.negotiation import refuse_head
 from threadkeep.server.sse import EventStream
 
 Shape = Callable[[int, str, str], Any]
 """Makes the body of an error answer of its status, its code and its sentence for a person."""
 Told = dict[str, Any] | str
+
+
+async def stream_room(connection: HTTPConnection, who: Actor, limits: Limited) -> AsyncIterator[None]:
+    """For routes that always answer with a stream: take a place until it ends."""
+    refuse_head(connection)
+    with limits.stream(who.scope):
+        yield
 
 
 def data_stream(
