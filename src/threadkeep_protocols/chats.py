@@ -1,5 +1,6 @@
 """Conversations by the ids that clients choose, the messages in them by theirs, and the whole of what was said."""
 
+import re
 from collections.abc import AsyncIterator
 
 from threadkeep.conversation.conversation import Conversation
@@ -24,9 +25,13 @@ _OURS = "chat."
 """What is put before an id that has the form of those made here, so that it may be a chosen one."""
 
 
+_QUOTED = re.compile(r"(?:__[0-9A-F]{2})+")
+_HASHED = re.compile(r"h__\.[0-9a-f]{64}")
+
+
 def _names(scope: Scope, id: str) -> tuple[str, ...]:
     """Return what a conversation may be called that a client calls by an id, which may be any text."""
-    name = id_of(id)
+    name = id if _HASHED.fullmatch(id) else id_of(id)
     return (name,) if scope.user == LOCAL.user or is_chosen(name) else (name, _OURS + name)
 
 
@@ -53,8 +58,10 @@ async def open_chat(
 
 
 def chat_id(conversation: Conversation) -> str:
-    """Return what its clients call a conversation: the id that they chose, else its own."""
-    return (conversation.name or conversation.id).removeprefix(_OURS)
+    """Return what its clients call a conversation: the id that they chose, else its own. In place of one that was too
+    long it is another, by which the conversation is found as well."""
+    name = (conversation.name or conversation.id).removeprefix(_OURS).removeprefix("u__.")
+    return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("__", "")).decode(errors="replace"), name)
 
 
 async def said_in(conversation: ConversationHandle, most: int = MOST_SHOWN) -> list[Entry | AnswerReader]:

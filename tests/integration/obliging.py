@@ -86,13 +86,13 @@ def _answer(lines: list[str], results: list[Message], done: int) -> list[Delta]:
             CallPart(index=at, id=f"{name}-{done}-{at}", name=name, args=json.dumps({"place": f"hall {at}"}))
             for at, name in enumerate(calls[done])
         ]
+    if lines[-1] == "fail":
+        raise ModelRefused("The model is not in the mood.")
     for line in lines:
         match line.split():
-            case ["fail", *_]:
-                raise ModelRefused("The model is not in the mood.")
             case ["count", number]:
                 said += [Text(f"{each} ") for each in range(int(number))]
-            case ["think" | "use", *_]:
+            case ["think" | "use" | "fail", *_]:
                 pass
             case words:
                 said += [Text(f"{word} ") for word in words]

@@ -30,5 +30,5 @@ async def run(name: str, release: int, folder: Path, **environment: str) -> None
 
 @pytest.mark.parametrize("release", RELEASES)
 async def test_the_chat_class_does_what_its_own_tests_say(release: int, tmp_path: Path) -> None:
-    async with obliging(pace=0.001) as server:
+    async with obliging(pace=0.002) as server:
         await run("chat.test.mjs", release, tmp_path, THREADKEEP_URL=server.url)

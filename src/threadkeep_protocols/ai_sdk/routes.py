@@ -39,6 +39,7 @@ from threadkeep_protocols.wire import Told, data_stream, stream_room
 
 HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
 NEWEST = 7
+MOST_LEFT = 10_000
 Sent = Annotated[ChatBody, Depends(body_reader(ChatBody))]
 Entries = Annotated[int | None, Query(ge=1, le=MAX_SEQ, description="An entry of the branch that is shown.")]
 _ROOM = [Depends(stream_room)]
@@ -62,16 +63,17 @@ def _streams(router: APIRouter, api: str, chats: "Chats") -> None:
         named = key(f"POST {api} {chat.id}", body.model_dump(mode="json"))
         return await chats.stream(chat, await answering(chats.conversations, chat, body, named))
 
-    @router.get(f"{api}/{{id}}/stream", dependencies=_ROOM)
+    @router.get(f"{api}/{{id:path}}/stream", dependencies=_ROOM)
     async def resume(who: Who, id: str) -> Response:
         try:
             chat = await find_chat(chats.conversations, who.scope, id)
         except ConversationNotFound:
             return Response(status_code=204)  # a new chat, to which nothing was sent yet
         running = [turn.number for turn in await chat.turns() if turn.state is not TurnState.QUEUED]
-        return await chats.stream(chat, Answering(chat.turn(running[0]))) if running else Response(status_code=204)
+        turn = running[0] if running else chats.left.get(chat.id)
+        return Response(status_code=204) if turn is None else await chats.stream(chat, Answering(chat.turn(turn)))
 
-    @router.post(f"{api}/{{id}}/stop")
+    @router.post(f"{api}/{{id:path}}/stop")
     async def stop(who: Who, id: str, body: Annotated[dict[str, Any] | None, Body()] = None) -> Json:
         shown = (body or {}).get("assistantMessage")
         turn = turn_named(str(shown.get("id"))) if isinstance(shown, dict) else None
@@ -93,13 +95,13 @@ def _histories(router: APIRouter, api: str, chats: "Chats") -> None:
         shown = [_listed(each) for each in page.items]
         return {"chats": shown, "next": None if page.next is None else await cursors.shown(page.next)}
 
-    @router.get(f"{api}/{{id}}", dependencies=[Depends(room_for_export)])
+    @router.get(f"{api}/{{id:path}}", dependencies=[Depends(room_for_export)])
     async def history(
         who: Who, id: str, entry: Entries = None, limit: Annotated[int, Query(ge=1, le=MOST_SHOWN)] = MOST_SHOWN
     ) -> list[Json]:
         return await chats.messages(await find_chat(chats.conversations, who.scope, id), entry, limit)
 
-    @router.delete(f"{api}/{{id}}", status_code=204, response_class=Response)
+    @router.delete(f"{api}/{{id:path}}", status_code=204, response_class=Response)
     async def delete(who: Who, id: str) -> None:
         await (await find_chat(chats.conversations, who.scope, id)).delete()
 
@@ -116,10 +118,12 @@ def _listed(conversation: Conversation) -> Json:
 
 
 class Chats:
-    """Conversations as the chats of one release of the AI SDK."""
+    """Conversations as the chats of one release of the AI SDK. In `left` are turns, by conversations, whose reader left
+    before their end, and may come back after it."""
 
     def __init__(self, conversations: Conversations, release: int) -> None:
         self.conversations = conversations
+        self.left: dict[str, int] = {}
         self._release = release
 
     async def stream(self, chat: ConversationHandle, what: Answering) -> Response:
@@ -129,6 +133,7 @@ class Chats:
 
     async def _chunks(self, chat: ConversationHandle, what: Answering, asks: Asks) -> AsyncIterator[Told]:
         reader, writer = AnswerReader(what.turn.number), ChunkWriter(asks, self._release, what.known)
+        self._note_left(chat.id, what.turn.number)
         yield {"type": "start", "messageId": reader.id, "messageMetadata": answer_metadata(reader, ())}
         async with aclosing(changes_of(what.turn, what.after, reader)) as changes:
             async for change in changes:
@@ -139,6 +144,14 @@ class Chats:
                     for chunk in writer.end(change, answer_metadata(reader, siblings)):
                         yield chunk
         yield "[DONE]"
+        self.left.pop(chat.id, None)
+
+    def _note_left(self, conversation: str, turn: int) -> None:
+        """Take a reader for gone until it has everything; the oldest of too many are forgotten."""
+        self.left.pop(conversation, None)
+        self.left[conversation] = turn
+        if len(self.left) > MOST_LEFT:
+            del self.left[next(iter(self.left))]
 
     async def messages(self, chat: ConversationHandle, entry: int | None, limit: int) -> list[Json]:
         """Return the messages of the current branch, or of the newest one with an entry."""

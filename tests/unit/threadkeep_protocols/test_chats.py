@@ -23,6 +23,8 @@ async def test_any_id_names_a_conversation_of_its_user_alone(id: str) -> None:
         ours, theirs = await open_chat(conversations, ADA, id), await open_chat(conversations, BOB, id)
         assert ours.id != theirs.id
         assert chat_id(ours.value) == chat_id(theirs.value)
+        assert (await find_chat(conversations, ADA, chat_id(ours.value))).id == ours.id
+        assert len(id) > 100 or chat_id(ours.value) == id
         # Somebody else's own id, which they may have seen in a link, is theirs.
         with pytest.raises(ConversationNotFound):
             await find_chat(conversations, BOB, ours.id)
