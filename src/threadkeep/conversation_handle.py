@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor, mark_of
@@ -21,8 +21,8 @@ from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.parts import Part, split_text
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.share import Share
-from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
-from threadkeep.conversation.value import checked
+from threadkeep.conversation.turn import BusyPolicy, ClientTool, SendOptions, Turn, TurnState
+from threadkeep.conversation.value import check_json, checked
 from threadkeep.errors import EntryNotFound, InvalidCursor, InvalidValue, LeaseLost
 from threadkeep.llm.base import ModelOptions
 from threadkeep.loop_turn import Loops, LoopTurn
@@ -33,6 +33,7 @@ from threadkeep.store.base import ROOT
 from threadkeep.store.paging import backwards, check_position, newest_messages, walk
 from threadkeep.store.shares import add_share, end_shares, good_shares
 from threadkeep.store.values import Append, Begun, Page, Snapshot
+from threadkeep.tools.outcome import canonical
 from threadkeep.transfer.exporter import log_of
 from threadkeep.transfer.moving import branch_text
 from threadkeep.turn.active_turn import EngineDeps
@@ -138,26 +139,24 @@ class ConversationHandle:
         *,
         attach: Sequence[Attachable] = (),
         parent: int | None = None,
-        expected_head: int | None = None,
         policy: BusyPolicy | str = BusyPolicy.QUEUE,
         key: Key | None = None,
-        id: str | None = None,
+        **how: Unpack[SendOptions],
     ) -> TurnHandle:
         """Send a message, a text or a list of parts; when this returns it is stored for ever and its turn runs or is
         queued.
 
         `attach` are files that go before it: paths, names with bytes, or ids of stored files; `parent` continues
         another entry than the head (a branch); with the same `key`, or the same `id` of your own, the message is sent
-        only once.
+        only once. `tools` are definitions (name, description, parameters) of tools that you run: the turn waits for
+        `give_result` when the model calls one.
         """
         try:
             chosen = BusyPolicy(policy)
         except ValueError:
             raise InvalidValue(f"A policy is one of {', '.join(BusyPolicy)}.") from None
         files = [await attached(self._runner.deps, self.scope, file) for file in attach]
-        return await self.accept(
-            content, *files, parent=parent, expected_head=expected_head, policy=chosen, key=key, id=id
-        )
+        return await self.accept(content, *files, parent=parent, policy=chosen, key=key, **how)
 
     async def accept(self, content: str | list[Any], *files: Part, **how: Any) -> TurnHandle:
         """Do what `send` does, for a caller whose types are checked already, as those of an HTTP body are."""
@@ -186,10 +185,13 @@ class ConversationHandle:
         return Sending(content=text, id=id, parts=parts, parent=parent, key=made, loop=loop, **how)
 
     @checked
-    async def regenerate(self, entry: int | None = None, *, key: Key | None = None) -> TurnHandle:
-        """Answer again beside the answer `entry` (none: the newest); with the same `key` only once."""
+    async def regenerate(
+        self, entry: int | None = None, *, key: Key | None = None, tools: Sequence[ClientTool | dict[str, Any]] = ()
+    ) -> TurnHandle:
+        """Answer again beside the answer `entry` (none: the newest); with the same `key` only once. `tools` are as to
+        `send`."""
         named = self._key("regenerate", key, [entry])
-        return self._begun(await accept_again(self._runner, self.scope, self.id, entry, named))
+        return self._begun(await accept_again(self._runner, self.scope, self.id, entry, key=named, tools=tools))
 
     @checked
     async def cancel(self, number: int | None = None) -> int:
@@ -214,6 +216,18 @@ class ConversationHandle:
         """Answer whether a tool call that waits for a person may run; with the same `key` only once."""
         answer = Approval(tool_call_id=tool_call_id, approved=approved, reason=reason)
         named = self._key("approve", key, [tool_call_id, approved, reason])
+        return await approve(self._runner, self.scope, self.id, answer, named)
+
+    @checked
+    async def give_result(
+        self, tool_call_id: str, result: Any = None, *, error: str | None = None, key: Key | None = None
+    ) -> Entry:
+        """Give what a call returned whose tool you run: text, or a value that becomes JSON; or why it failed. The same
+        again changes nothing."""
+        text = result if isinstance(result, str) else canonical(check_json(result))
+        said = text if error is None else None
+        answer = Approval(tool_call_id=tool_call_id, approved=True, result=said, error=error)
+        named = self._key("result", key, [tool_call_id, said, error])
         return await approve(self._runner, self.scope, self.id, answer, named)
 
     @checked
@@ -264,8 +278,15 @@ class ConversationHandle:
 
     async def waiting_calls(self, turn: Turn | None = None) -> tuple[ToolCall, ...]:
         """Return the calls that a person has yet to decide about, of one open turn or of all."""
+        return await self._waiting_calls(turn, by_client=False)
+
+    async def client_calls(self, turn: Turn | None = None) -> tuple[ToolCall, ...]:
+        """Return the calls that a client has yet to run, of one open turn or of all."""
+        return await self._waiting_calls(turn, by_client=True)
+
+    async def _waiting_calls(self, turn: Turn | None, *, by_client: bool) -> tuple[ToolCall, ...]:
         turns = await self.turns() if turn is None else (turn,)
-        return tuple([call for each in turns for call in await waiting_calls(self._store, each)])
+        return tuple([call for each in turns for call in await waiting_calls(self._store, each, by_client=by_client)])
 
     def _begun(self, begun: Begun) -> TurnHandle:
         self._log_reuse()

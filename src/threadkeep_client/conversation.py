@@ -3,14 +3,14 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.events import Event, ReadersCounted, SpoolChanged, TurnRetrying
 from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import BusyPolicy, TurnState
+from threadkeep.conversation.turn import BusyPolicy, ClientTool, SendOptions, TurnState
 from threadkeep.errors import InvalidValue
 from threadkeep_client.events import conversation_of, message_of
 from threadkeep_client.files import Attachable, attached
@@ -81,25 +81,28 @@ class RemoteConversation:
         *,
         attach: Sequence[Attachable] = (),
         parent: int | None = None,
-        expected_head: int | None = None,
         policy: BusyPolicy | str = BusyPolicy.QUEUE,
         key: str | None = None,
-        id: str | None = None,
+        **how: Unpack[SendOptions],
     ) -> RemoteTurn:
         """Send a message, a text or a list of parts; when this returns it is stored for ever and its turn runs or is
-        queued. With the same `key`, or the same `id` of your own, the message is sent only once."""
+        queued. With the same `key`, or the same `id` of your own, the message is sent only once. `tools` are
+        definitions of tools that you run: the turn waits for `give_result` when the model calls one."""
         if attach:
             files = [(await attached(self._wire, file)).model_dump(mode="json") for file in attach]
             said = [{"type": "text", "text": content}] if isinstance(content, str) and content else content or []
             content = [*files, *said]
         body: dict[str, Any] = {"content": content, "policy": str(policy)}
-        given = {"parent": parent, "expected_head": expected_head, "id": id}
+        given = {"parent": parent, "expected_head": how.get("expected_head"), "id": how.get("id")}
         body |= {name: value for name, value in given.items() if value is not None}
-        return await self._begin("/messages", body, key)
+        return await self._begin("/messages", body | _sent(how.get("tools", ())), key)
 
-    async def regenerate(self, entry: int | None = None, *, key: str | None = None) -> RemoteTurn:
-        """Answer again beside the answer `entry` (none: the newest); with the same `key` only once."""
-        return await self._begin("/regenerate", {} if entry is None else {"entry": entry}, key)
+    async def regenerate(
+        self, entry: int | None = None, *, key: str | None = None, tools: Sequence[ClientTool | dict[str, Any]] = ()
+    ) -> RemoteTurn:
+        """Answer again beside the answer `entry` (none: the newest); with the same `key` only once. `tools` are as to
+        `send`."""
+        return await self._begin("/regenerate", ({} if entry is None else {"entry": entry}) | _sent(tools), key)
 
     async def _begin(self, path: str, body: dict[str, Any], key: str | None) -> RemoteTurn:
         begun = await self._wire.call("POST", f"{self._log.path}{path}", json=body, key=key, headers=AT_ONCE)
@@ -119,6 +122,14 @@ class RemoteConversation:
         body = {"tool_call_id": tool_call_id, "approved": approved, "reason": reason}
         await self._wire.call("POST", f"{self._log.path}/approve", json=body, key=key)
 
+    async def give_result(
+        self, tool_call_id: str, result: Any = None, *, error: str | None = None, key: str | None = None
+    ) -> None:
+        """Give what a call returned whose tool you run: text, or a value that becomes JSON; or why it failed. The same
+        again changes nothing."""
+        told = {"result": result} if error is None else {"error": error}
+        await self._wire.call("POST", f"{self._log.path}/result", json={"tool_call_id": tool_call_id, **told}, key=key)
+
     async def give_feedback(
         self, entry: int, rating: Literal["up", "down"] | None, comment: str | None = None, *, key: str | None = None
     ) -> None:
@@ -136,8 +147,16 @@ class RemoteConversation:
 
     async def waiting_calls(self) -> tuple[ToolCall, ...]:
         """Return the calls that a person has yet to decide about."""
+        return await self._waiting(by_client=False)
+
+    async def client_calls(self) -> tuple[ToolCall, ...]:
+        """Return the calls that a client has yet to run."""
+        return await self._waiting(by_client=True)
+
+    async def _waiting(self, *, by_client: bool) -> tuple[ToolCall, ...]:
         shown = await self._log.read(limit=PAGE)
-        asked = {call for turn in shown["turns"] if turn["state"] == TurnState.WAITING for call in turn["calls"]}
+        turns = [turn for turn in shown["turns"] if turn["state"] == TurnState.WAITING]
+        asked = {call for turn in turns for call in turn["calls"] if by_client == (call in turn["client_calls"])}
         calls = [call for message in shown["messages"] for call in message_of(message).tool_calls]
         return tuple(call for call in calls if call.id in asked)
 
@@ -181,3 +200,9 @@ class RemoteConversation:
             async for event in events:
                 if presence or not isinstance(event.what, ReadersCounted | TurnRetrying | SpoolChanged):
                     yield event
+
+
+def _sent(tools: Sequence[ClientTool | dict[str, Any]]) -> dict[str, Any]:
+    """Return the field of a body for tools, if there are any."""
+    shown = [tool.model_dump(mode="json") if isinstance(tool, ClientTool) else tool for tool in tools]
+    return {"tools": shown} if shown else {}

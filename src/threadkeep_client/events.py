@@ -16,7 +16,7 @@ from threadkeep.conversation.scope import Scope
 
 _KINDS = {name: kind for kind, names in NAMES.items() for name in names}
 _READ: dict[Any, Any] = {Block: AnyBlock, tuple[Part, ...]: Parts}
-_MISSING: dict[str, Any] = {"parts": ()}
+_MISSING: dict[str, Any] = {"parts": (), "client_calls": ()}
 
 
 @cache

@@ -41,6 +41,8 @@ FILLED: dict[str, Any] = {
     "message": "hello",
     "tool_call_id": "call_1",
     "approved": True,
+    "result": "mine",
+    "tools": [{"name": "locate"}],
     "title": "Mine now",
     "entry": 1,
     "turn": 1,
@@ -63,7 +65,7 @@ FILLED: dict[str, Any] = {
 """What is sent where a value is needed, or does harm if it is obeyed."""
 LEFT_OUT = {
     *("after", "history", "store", "parent", "expected_head", "policy", "reason", "system", "assistant"),
-    *("comment", "of", "idempotency-key", "if-match", "accept", "prefer", "last-event-id", "key", "login"),
+    *("comment", "of", "error", "idempotency-key", "if-match", "accept", "prefer", "last-event-id", "key", "login"),
     *("actor", "action", "object", "from", "to"),
     *("file", "upload", "name", "share", "token", "expires"),
     *("turn-token", "reasoning", "calls", "failure", "detail", "usage", "turn_id"),

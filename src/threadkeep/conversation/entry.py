@@ -25,12 +25,20 @@ class Summary(Value):
 
 
 class Approval(Value):
-    """A person's answer to a tool call that waits for one."""
+    """The answer to a tool call that waits for one: whether a person allows it, or, for a tool that a client runs, what
+    it returned (`result`) or why it failed (`error`)."""
 
     kind: Literal["approval"] = "approval"
     tool_call_id: Text
     approved: bool
     reason: Text | None = None
+    result: Text | None = Field(default=None, exclude_if=lambda result: result is None)
+    error: Text | None = Field(default=None, exclude_if=lambda error: error is None)
+
+    @property
+    def is_result(self) -> bool:
+        """Whether a client ran the call."""
+        return self.result is not None or self.error is not None
 
 
 class Update(SomeFacts):

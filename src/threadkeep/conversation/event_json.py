@@ -94,7 +94,8 @@ def _turn(what: events.TurnQueued | events.TurnStarted | events.TurnWaiting | ev
         case events.TurnStarted():
             return "turn.started", data
         case events.TurnWaiting():
-            return "turn.waiting", {**data, "calls": list(what.calls)}
+            theirs = {"client_calls": list(what.client_calls)} if what.client_calls else {}
+            return "turn.waiting", {**data, "calls": list(what.calls), **theirs}
         case events.TurnEnded():
             if what.usage is not None:
                 data["usage"] = what.usage.model_dump(mode="json")

@@ -107,12 +107,13 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnWaiting:
-    """A turn waits for a person to decide about tool calls."""
+    """A turn waits for a person to decide about tool calls, or for the results of those that a client runs."""
 
     turn: int
     seq: int
     calls: tuple[str, ...]
     detail: str | None
+    client_calls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ class HeadChosen:
 
 @dataclass(frozen=True, slots=True)
 class CallDecided:
-    """A person decided about a tool call."""
+    """A person decided about a tool call, or a client gave its result."""
 
     approval: Approval
     seq: int

@@ -1,14 +1,16 @@
 """A turn: one user message and everything done to answer it. Its number is the `seq` of the entry that opened it."""
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
+from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message, Usage
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.value import Moment, Text, Value
+from threadkeep.conversation.value import JsonObject, Moment, Text, Value
 from threadkeep.errors import ThreadkeepError
 
 
@@ -53,11 +55,29 @@ class BusyPolicy(StrEnum):
     ROLLBACK = "rollback"
 
 
+class ClientTool(Value):
+    """A tool that the client runs which sent the message of a turn. `parameters` is the JSON schema of an object."""
+
+    name: Annotated[Text, Field(pattern="^[a-zA-Z0-9_-]{1,64}$")]
+    description: Annotated[Text, Field(max_length=8192)] = ""
+    parameters: JsonObject = Field(default_factory=lambda: {"type": "object", "properties": {}})
+
+
+class SendOptions(TypedDict, total=False):
+    """What else can be said of a message that is sent: the head that its sender has seen, an id of its own, and tools
+    that its sender runs."""
+
+    expected_head: int | None
+    id: str | None
+    tools: Sequence[ClientTool | dict[str, Any]]
+
+
 class TurnChange(Value):
     """An entry that records a new state of a turn. While a turn is queued, `message` is its message and `parent` the
     entry to continue, unless that is the head. `calls` are the ids of the tool calls that a person must decide about
-    before a waiting turn goes on, `definitions` the digests of their tools' definitions as they were then. The first
-    change of a turn says whether it is run by a loop `outside` of this engine, and the `id` that was chosen for it."""
+    before a waiting turn goes on, `definitions` the digests of their tools' definitions as they were then, and
+    `client_calls` are those among them that a client runs. The first change of a turn says whether it is run by a loop
+    `outside` of this engine, the `id` that was chosen for it, and the `tools` that its client runs."""
 
     kind: Literal["turn"] = "turn"
     state: TurnState
@@ -70,6 +90,8 @@ class TurnChange(Value):
     definitions: tuple[Text, ...] = ()
     outside: bool = Field(default=False, exclude_if=lambda outside: not outside)
     id: Id | None = Field(default=None, exclude_if=lambda id: id is None)
+    tools: tuple[ClientTool, ...] = Field(default=(), exclude_if=lambda tools: not tools)
+    client_calls: tuple[Text, ...] = Field(default=(), exclude_if=lambda calls: not calls)
 
 
 class Lease(Value):

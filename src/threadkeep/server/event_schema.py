@@ -18,7 +18,7 @@ from threadkeep.conversation.parts import Part
 from threadkeep.server.responses import ListedConversation, Shown, ShownContent, ShownParts
 
 _HIDDEN = {"kind", "depth", "shares"}
-_OPTIONAL = {"detail", "usage", "failure", "parts"}
+_OPTIONAL = {"detail", "usage", "failure", "parts", "client_calls", "result", "error"}
 """Fields that are left out when there is nothing to say."""
 UNPLACED = (events.ReadersCounted, events.TurnRetrying, events.SpoolChanged)
 """What is in no log, and has no place in it."""
@@ -43,7 +43,8 @@ def fields_of(kind: type) -> dict[str, Any]:
     for name, hint in get_type_hints(kind).items():
         if name in UNFOLDED:
             inside = {each: field.annotation for each, field in hint.model_fields.items() if each not in _HIDDEN}
-            fields |= {each: _given(of) if name == "update" else of for each, of in inside.items()}
+            optional = set(inside) if name == "update" else _OPTIONAL if name == "approval" else set()
+            fields |= {each: _given(of) if each in optional else of for each, of in inside.items()}
         elif (kind, name) != (events.TurnEnded, "state"):
             shown = _SHOWN.get(hint, hint)
             fields[name] = _given(shown) if name in _OPTIONAL else shown

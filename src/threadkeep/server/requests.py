@@ -4,7 +4,7 @@ arrives twice is done once. Values that every store must be able to keep are che
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import Depends, Header
 from pydantic import (
@@ -18,6 +18,7 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
     WrapValidator,
+    model_validator,
 )
 from pydantic_core import PydanticCustomError
 from starlette.requests import HTTPConnection
@@ -27,9 +28,10 @@ from threadkeep.conversation.facts import SomeFacts, Status
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import Id, check_id
 from threadkeep.conversation.parts import MAX_PARTS
-from threadkeep.conversation.turn import BusyPolicy
+from threadkeep.conversation.turn import BusyPolicy, ClientTool
 from threadkeep.conversation.value import JsonObject, check_json, check_text
 from threadkeep.errors import ConversationNotFound, InvalidId, InvalidValue
+from threadkeep.tools.client import MOST_CLIENT_TOOLS
 
 
 def _text(given: object) -> object:
@@ -153,6 +155,12 @@ class OwnListParameters(ListParameters):
     whole: bool = Field(default=False, description="Show `metadata` and `system`, too; both may be large.")
 
 
+Tools = Annotated[
+    tuple[ClientTool, ...],
+    Field(max_length=MOST_CLIENT_TOOLS, description="Tools that the client runs; the turn waits for their results."),
+]
+
+
 class SendBody(Body):
     """A message: text, or a list of parts. `parent` left out continues the head, null begins anew, another entry makes
     a branch. With an `id` of your own the message has that, and is the same one if it is sent again."""
@@ -162,6 +170,7 @@ class SendBody(Body):
     parent: Seq | None = None
     expected_head: Seq | None = None
     policy: BusyPolicy | None = None
+    tools: Tools = ()
 
     @property
     def place(self) -> int | None:
@@ -182,6 +191,7 @@ class RegenerateBody(Body):
     """Which answer to make again; left out, the newest."""
 
     entry: Seq | None = None
+    tools: Tools = ()
 
 
 class ApproveBody(Body):
@@ -190,6 +200,20 @@ class ApproveBody(Body):
     tool_call_id: SentText = Field(min_length=1, max_length=255)
     approved: StrictBool
     reason: Reason | None = None
+
+
+class ResultBody(Body):
+    """What a tool call returned that the client runs, text or any other JSON; or why it failed."""
+
+    tool_call_id: SentText = Field(min_length=1, max_length=255)
+    result: Annotated[Any, BeforeValidator(check_json)] = None
+    error: SentText | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if ("result" in self.model_fields_set) == (self.error is not None):
+            raise PydanticCustomError("result", "There should be either a result or an error")
+        return self
 
 
 class HeadBody(Body):

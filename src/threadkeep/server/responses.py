@@ -136,8 +136,9 @@ class ShownMessage(ShownContent, ShownPlace):
 
 class ShownTurn(Shown):
     """A turn by its number and its state; `failure` says why it failed, `detail` what else there is to say. A queued
-    one shows its `message`, which is in no branch yet, a waiting one the ids of the tool `calls` that it waits for. One
-    that is `spooled` is kept on this instance's disk, and not yet in the database."""
+    one shows its `message`, which is in no branch yet, a waiting one the ids of the tool `calls` that it waits for, and
+    which of those its client runs (`client_calls`). One that is `spooled` is kept on this instance's disk, and not yet
+    in the database."""
 
     id: int
     state: str
@@ -145,6 +146,7 @@ class ShownTurn(Shown):
     detail: str | None = None
     message: ShownContent | None = None
     calls: list[str] = Field(default_factory=list)
+    client_calls: list[str] = Field(default_factory=list)
     spooled: bool = False
 
     @classmethod
@@ -153,10 +155,17 @@ class ShownTurn(Shown):
         if turn.state is TurnState.QUEUED:
             opening = (await conversation.reading.entry(turn.number)).body
             queued = opening.message if isinstance(opening, TurnChange) else None
-        calls = [call.id for call in await conversation.waiting_calls(turn)]
+        asked, theirs = await conversation.waiting_calls(turn), await conversation.client_calls(turn)
         message = ShownContent.around(queued) if queued else None
         spooled = conversation.reading.is_spooled
-        return cls(id=turn.number, state=turn.state, message=message, calls=calls, spooled=spooled)
+        return cls(
+            id=turn.number,
+            state=turn.state,
+            message=message,
+            calls=[call.id for call in (*asked, *theirs)],
+            client_calls=[call.id for call in theirs],
+            spooled=spooled,
+        )
 
     @classmethod
     def after(cls, turn: int, change: TurnChange) -> "ShownTurn":

@@ -174,7 +174,8 @@ class Rules:
 
     def _run(self, end: End, turn: Turn, parent: int, asked: TurnChange, key: KeyUse | None = None) -> Decision[Begun]:
         """Store the message of a turn and that it runs; without a message, what it answers becomes the head."""
-        change, message = TurnChange(state=TurnState.RUNNING, outside=asked.outside, id=asked.id), asked.message
+        change = TurnChange(state=TurnState.RUNNING, outside=asked.outside, id=asked.id, tools=asked.tools)
+        message = asked.message
         lease = _lease(end, turn)
         return self.decision(
             lambda entries: Begun(turn=turn.number, entries=entries, lease=lease),
@@ -237,7 +238,7 @@ _UNSET = {name: field.get_default() for name, field in Record.model_fields.items
 
 
 def _queued(begin: Begin) -> TurnChange:
-    same = {name: getattr(begin, name) for name in ("message", "parent", "outside", "id")}
+    same = {name: getattr(begin, name) for name in ("message", "parent", "outside", "id", "tools")}
     return TurnChange(state=TurnState.QUEUED, detail=WAITS if begin.waits else None, **same)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, TypeVar
@@ -30,6 +30,7 @@ from threadkeep.store.audit import Act, act_now
 from threadkeep.store.base import MAX_LIMIT, Store
 from threadkeep.store.values import Append, Appendable
 from threadkeep.tools.base import DEFAULT_TIMEOUT
+from threadkeep.tools.client import AwaitedTool
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import AgentSource, Assistant, ModelSource, agent_of
@@ -129,8 +130,11 @@ class ActiveTurn:
 
     @cached_property
     def assistant(self) -> Assistant:
-        """Who answers; an error if it does not exist any more."""
-        return self.deps.assistant_of(self.conversation)
+        """Who answers, with the tools that the client runs; an error if it does not exist any more."""
+        assistant = self.deps.assistant_of(self.conversation)
+        changes = (entry.body for entry in self.entries if isinstance(entry.body, TurnChange))
+        theirs = [AwaitedTool(tool) for tool in next((change.tools for change in changes), ())]
+        return replace(assistant, tools=assistant.tools.plus(theirs)) if theirs else assistant
 
     @cached_property
     def model(self) -> Model:

@@ -34,17 +34,18 @@ class Generate:
 class RunTools:
     """Run these calls. If `doubtful`, they may have run before a crash; those in `refused` (by id, with the reason)
     were refused by a person; those in `flaws` (by id, with what is wrong) have unreadable arguments, or tools that were
-    changed after a person had been asked."""
+    changed after a person had been asked; those in `given` (by id) ran at a client."""
 
     calls: tuple[ToolCall, ...]
     doubtful: bool = False
     refused: Mapping[str, str] = field(default_factory=dict)
     flaws: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, Approval] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Wait for a person to decide about these calls."""
+    """Wait for a person to decide about these calls, or for the client that runs them."""
 
     calls: tuple[ToolCall, ...]
 
@@ -82,6 +83,12 @@ def decide(entries: Sequence[Entry], tools: Registry, iterations: int) -> Next:
 def is_outside(entries: Sequence[Entry]) -> bool:
     """Whether a loop outside of this engine runs a turn: then only that loop decides what comes next."""
     return any(isinstance(entry.body, TurnChange) and entry.body.outside for entry in entries)
+
+
+def client_calls(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Return the ids of the calls for whose results a turn waited last."""
+    changes = [entry.body for entry in entries if isinstance(entry.body, TurnChange)]
+    return next((change.client_calls for change in reversed(changes) if change.state is TurnState.WAITING), ())
 
 
 def pending_calls(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
@@ -175,7 +182,8 @@ def _about_calls(
     if undecided:
         return Wait(undecided)
     refused = {id: body.reason or "" for id, body in decisions.items() if not body.approved}
-    return RunTools(calls, _may_have_run(later), refused, _changed(calls, later, tools) | flaws)
+    given = {id: body for id, body in decisions.items() if body.is_result}
+    return RunTools(calls, _may_have_run(later), refused, _changed(calls, later, tools) | flaws, given)
 
 
 def _changed(calls: Sequence[ToolCall], later: Sequence[Body], tools: Registry) -> dict[str, str]:

@@ -243,7 +243,7 @@ def _of_turn(entry: Entry, change: TurnChange) -> Happening:
         case TurnState.RUNNING:
             return events.TurnStarted(turn, seq, change.detail)
         case TurnState.WAITING:
-            return events.TurnWaiting(turn, seq, change.calls, change.detail)
+            return events.TurnWaiting(turn, seq, change.calls, change.detail, change.client_calls)
         case TurnState.COMPLETED | TurnState.FAILED | TurnState.CANCELLED | TurnState.INTERRUPTED:
             return events.TurnEnded(turn, seq, change.state, change.usage, change.failure, change.detail)
         case _:

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Header, Path, Request
 from starlette.responses import JSONResponse, Response
 
 from threadkeep.conversation.cursor import MAX_SEQ
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.events import TurnEnded
 from threadkeep.conversation.turn import BusyPolicy, TurnState
 from threadkeep.conversation_handle import ConversationHandle
@@ -22,6 +23,7 @@ from threadkeep.server.requests import (
     FeedbackBody,
     Key,
     RegenerateBody,
+    ResultBody,
     SendBody,
     canonical_body,
     replay_headers,
@@ -69,6 +71,7 @@ def message_routes(conversations: Conversations) -> APIRouter:
             policy=body.policy or BusyPolicy.QUEUE,
             key=key(f"POST /v1/conversations/{conversation.id}/messages", canonical_body(body)),
             id=body.id,
+            tools=body.tools,
         )
         return await _answer(request, conversation, turn)
 
@@ -91,13 +94,14 @@ def message_routes(conversations: Conversations) -> APIRouter:
         chosen = body or RegenerateBody()
         conversation = await conversations.named(who.scope, id)
         made = key(f"POST /v1/conversations/{conversation.id}/regenerate", canonical_body(chosen))
-        return await _answer(request, conversation, await conversation.regenerate(chosen.entry, key=made))
+        turn = await conversation.regenerate(chosen.entry, key=made, tools=chosen.tools)
+        return await _answer(request, conversation, turn)
 
     return router
 
 
 def reaction_routes(conversations: Conversations) -> APIRouter:
-    """What people do about a turn or its answer: cancel, approve, say what they think."""
+    """What people do about a turn or its answer: cancel, approve, give a result, say what they think."""
     router = APIRouter(prefix="/v1/conversations/{id}", tags=["messages"])
 
     @router.post("/cancel", summary="Stop the turn that runs or waits, or take a queued message back")
@@ -109,10 +113,14 @@ def reaction_routes(conversations: Conversations) -> APIRouter:
         conversation = await conversations.named(who.scope, id)
         made = key(f"POST /v1/conversations/{conversation.id}/approve", canonical_body(body))
         entry = await conversation.approve(body.tool_call_id, approved=body.approved, reason=body.reason, key=made)
-        turns = await conversation.turns()
-        if not turns:
-            return ShownTurn(id=entry.turn or 0, state=TurnState.COMPLETED)
-        return await ShownTurn.of(conversation, turns[0])
+        return await _turn_after(conversation, entry)
+
+    @router.post("/result", summary="Give the result of a tool call that the client runs")
+    async def result(who: Who, id: ConversationId, body: ResultBody, key: Key) -> ShownTurn:
+        conversation = await conversations.named(who.scope, id)
+        made = key(f"POST /v1/conversations/{conversation.id}/result", canonical_body(body))
+        entry = await conversation.give_result(body.tool_call_id, body.result, error=body.error, key=made)
+        return await _turn_after(conversation, entry)
 
     @router.post("/messages/{entry}/feedback", summary="Say what you think of a message, or take it back")
     async def feedback(
@@ -124,6 +132,14 @@ def reaction_routes(conversations: Conversations) -> APIRouter:
         return ShownFeedback.model_validate(given.body)
 
     return router
+
+
+async def _turn_after(conversation: ConversationHandle, answered: Entry) -> ShownTurn:
+    """Return the turn that an answer about a call belongs to, or was of if it has ended by now."""
+    turns = await conversation.turns()
+    if not turns:
+        return ShownTurn(id=answered.turn or 0, state=TurnState.COMPLETED)
+    return await ShownTurn.of(conversation, turns[0])
 
 
 async def _answer(request: Request, conversation: ConversationHandle, turn: TurnHandle) -> Response:
@@ -155,7 +171,7 @@ async def _answered(conversation: ConversationHandle, number: int, outcome: Turn
     if isinstance(end, TurnEnded):
         turn = turn.model_copy(update={"state": end.state, "failure": end.failure})
     else:
-        turn = turn.model_copy(update={"calls": list(end.calls)})
+        turn = turn.model_copy(update={"calls": list(end.calls), "client_calls": list(end.client_calls)})
     if outcome.seq is None:
         return Answered(turn=turn)
     found = await conversation.snapshot(messages=1, head=outcome.seq)

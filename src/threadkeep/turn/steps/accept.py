@@ -1,19 +1,21 @@
 """Accepting a message: its key, its lease and the message itself in one commit; then the turn runs, or is queued."""
 
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Part
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
+from threadkeep.conversation.turn import BusyPolicy, ClientTool, Turn, TurnState
 from threadkeep.errors import InvalidParent, LeaseLost
 from threadkeep.store.base import ROOT
 from threadkeep.store.paging import backwards
 from threadkeep.store.values import Begin, Begun
+from threadkeep.tools.client import client_tools
 from threadkeep.turn.active_turn import turn_entries
 from threadkeep.turn.attached import stored
 from threadkeep.turn.runner import TurnRunner
@@ -29,8 +31,8 @@ class Loop(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Sending:
-    """A message to be accepted: its text, parts and, if its sender chose one, id. Without content the question `parent`
-    is answered again."""
+    """A message to be accepted: its text, parts and, if its sender chose one, id, and the definitions of tools that its
+    sender runs. Without content the question `parent` is answered again."""
 
     content: str | None
     id: str | None = None
@@ -40,6 +42,7 @@ class Sending:
     policy: BusyPolicy = BusyPolicy.QUEUE
     key: IdempotencyKey | None = None
     loop: Loop | None = None
+    tools: Sequence[ClientTool | Mapping[str, Any]] = ()
 
 
 async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: Sending) -> Begun:
@@ -55,6 +58,10 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
         parts = await stored(deps, scope, sending.parts)
         said = Message(id=sending.id or deps.ids(), role=Role.USER, content=sending.content, parts=parts)
         message = deps.counted(said)
+    tools: tuple[ClientTool, ...] = ()
+    if sending.tools:
+        assistant = deps.assistant_of(await deps.store.get(scope, conversation))
+        tools = client_tools(sending.tools, assistant.tools)
     loop = sending.loop or Loop(deps.owner, deps.lease_for)
     begin = Begin(
         outside=sending.loop is not None,
@@ -66,6 +73,7 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
         owner=loop.owner,
         lease_for=loop.lease_for,
         when_busy="reject" if sending.policy is BusyPolicy.REJECT else "queue",
+        tools=tools,
     )
     with deps.admission.admitted(scope, conversation):
         begun = await deps.store.begin(scope, conversation, begin)
@@ -76,14 +84,13 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
     return begun
 
 
-async def accept_again(
-    runner: TurnRunner, scope: Scope, conversation: str, entry: int | None, key: IdempotencyKey | None
-) -> Begun:
-    """Answer the question of an answer (none: the newest) again, as a sibling of the old answer."""
+async def accept_again(runner: TurnRunner, scope: Scope, conversation: str, entry: int | None, **how: Any) -> Begun:
+    """Answer the question of an answer (none: the newest) again, as a sibling of the old answer. How is told as to
+    `Sending`."""
     async with aclosing(backwards(runner.deps.store, scope, conversation, head=entry)) as entries:
         async for found in entries:
             if isinstance(found.body, Message) and found.body.role is Role.USER:
-                return await accept(runner, scope, conversation, Sending(content=None, parent=found.seq, key=key))
+                return await accept(runner, scope, conversation, Sending(content=None, parent=found.seq, **how))
     raise InvalidParent("There is no question to answer again.")
 
 

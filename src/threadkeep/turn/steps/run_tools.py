@@ -66,7 +66,10 @@ async def _run_and_store(active: ActiveTurn, step: RunTools) -> None:
 
 
 def _without_running(active: ActiveTurn, step: RunTools, call: ToolCall) -> ToolOutcome | None:
-    """Return the outcome of a call that must not run: refused by a person, or perhaps run before a crash."""
+    """Return the outcome of a call that must not run: refused by a person, run by a client, or perhaps run before a
+    crash."""
+    if (given := step.given.get(call.id)) is not None:
+        return failure(given.error) if given.error is not None else ToolOutcome(content=given.result or "")
     if call.id in step.refused:
         return _refusal(step.refused[call.id])
     if step.doubtful and call.id not in step.flaws and not _is_repeatable(active, call):

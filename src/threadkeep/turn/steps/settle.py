@@ -1,6 +1,7 @@
 """Ending a turn: its last message, state and usage in one commit, which also ends the lease. Before that, a draft that
 was left half-written becomes a message, and a guided conversation in a final state is completed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from threadkeep.conversation.cursor import Cursor
@@ -12,6 +13,7 @@ from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 from threadkeep.conversation.value import storable
 from threadkeep.errors import ContentTooLarge
 from threadkeep.store.values import Appendable
+from threadkeep.tools.client import AwaitedTool
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.decision import is_outside
 
@@ -27,12 +29,14 @@ async def settle(
     detail: str | None = None,
     calls: tuple[ToolCall, ...] = (),
 ) -> None:
-    """End the turn, or pause it until a person has decided about some calls."""
+    """End the turn, or pause it until a person has decided about some calls, and a client has run others."""
     usage = total_usage(active, bodies)
     if failure is not None:
         failure = Failure(code=failure.code, detail=storable(failure.detail[:MOST_SAID]))
+    tools = active.assistant.tools
+    theirs = [call for call in calls if isinstance(tools.get(call.name), AwaitedTool)]
     if calls:
-        detail = f"A person must allow: {', '.join(call.name for call in calls)}"
+        detail = _awaited([call for call in calls if call not in theirs], theirs)
     end = TurnChange(
         state=state,
         usage=usage,
@@ -40,11 +44,16 @@ async def settle(
         detail=detail,
         calls=tuple(call.id for call in calls),
         # A loop outside knows its own tools.
-        definitions=()
-        if is_outside(active.entries)
-        else tuple(active.assistant.tools.digest(call.name) for call in calls),
+        definitions=() if is_outside(active.entries) else tuple(tools.digest(call.name) for call in calls),
+        client_calls=tuple(call.id for call in theirs),
     )
     await active.append(*bodies, settle=end)
+
+
+def _awaited(asked: Sequence[ToolCall], theirs: Sequence[ToolCall]) -> str:
+    """Return a line about what a turn waits for."""
+    waits = [("A person must allow", asked), ("A client must run", theirs)]
+    return ". ".join(f"{what}: {', '.join(call.name for call in calls)}" for what, calls in waits if calls)
 
 
 def total_usage(active: ActiveTurn, bodies: tuple[Appendable, ...]) -> Usage | None:

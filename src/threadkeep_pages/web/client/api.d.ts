@@ -348,6 +348,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/conversations/{id}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give the result of a tool call that the client runs */
+        post: operations["result_v1_conversations__id__result_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/conversations/{id}/messages/{entry}/feedback": {
         parameters: {
             query?: never;
@@ -1289,6 +1306,12 @@ export interface components {
             expected_head?: number | null;
             policy?: components["schemas"]["BusyPolicy"] | null;
             /**
+             * Tools
+             * @description Tools that the client runs; the turn waits for their results.
+             * @default []
+             */
+            tools: components["schemas"]["ClientTool"][];
+            /**
              * Turn Id
              * @example run-1
              */
@@ -1469,6 +1492,23 @@ export interface components {
             text?: string | null;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * ClientTool
+         * @description A tool that the client runs which sent the message of a turn. `parameters` is the JSON schema of an object.
+         */
+        ClientTool: {
+            /** Name */
+            name: string;
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /** Parameters */
+            parameters?: {
+                [key: string]: unknown;
+            };
         };
         /**
          * Connected
@@ -2187,6 +2227,12 @@ export interface components {
         RegenerateBody: {
             /** Entry */
             entry?: number | null;
+            /**
+             * Tools
+             * @description Tools that the client runs; the turn waits for their results.
+             * @default []
+             */
+            tools: components["schemas"]["ClientTool"][];
         };
         /**
          * Reply
@@ -2208,6 +2254,18 @@ export interface components {
             blocks?: (components["schemas"]["Narrative"] | components["schemas"]["RankedList"] | components["schemas"]["SplitCompare"] | components["schemas"]["Table"] | components["schemas"]["Chart"] | components["schemas"]["Citation"] | components["schemas"]["Block"])[];
             /** Tool Calls */
             tool_calls?: components["schemas"]["UsedTool"][];
+        };
+        /**
+         * ResultBody
+         * @description What a tool call returned that the client runs, text or any other JSON; or why it failed.
+         */
+        ResultBody: {
+            /** Tool Call Id */
+            tool_call_id: string;
+            /** Result */
+            result?: unknown;
+            /** Error */
+            error?: string | null;
         };
         /**
          * ResultEntry
@@ -2386,6 +2444,12 @@ export interface components {
             /** Expected Head */
             expected_head?: number | null;
             policy?: components["schemas"]["BusyPolicy"] | null;
+            /**
+             * Tools
+             * @description Tools that the client runs; the turn waits for their results.
+             * @default []
+             */
+            tools: components["schemas"]["ClientTool"][];
         };
         /**
          * SessionMessage
@@ -3017,8 +3081,9 @@ export interface components {
         /**
          * ShownTurn
          * @description A turn by its number and its state; `failure` says why it failed, `detail` what else there is to say. A queued
-         *     one shows its `message`, which is in no branch yet, a waiting one the ids of the tool `calls` that it waits for. One
-         *     that is `spooled` is kept on this instance's disk, and not yet in the database.
+         *     one shows its `message`, which is in no branch yet, a waiting one the ids of the tool `calls` that it waits for, and
+         *     which of those its client runs (`client_calls`). One that is `spooled` is kept on this instance's disk, and not yet
+         *     in the database.
          */
         ShownTurn: {
             /** Id */
@@ -3031,6 +3096,8 @@ export interface components {
             message?: components["schemas"]["ShownContent"] | null;
             /** Calls */
             calls?: string[];
+            /** Client Calls */
+            client_calls?: string[];
             /**
              * Spooled
              * @default false
@@ -3446,7 +3513,7 @@ export interface components {
         };
         /**
          * CallDecided
-         * @description A person decided about a tool call.
+         * @description A person decided about a tool call, or a client gave its result.
          */
         CallDecided: {
             /**
@@ -3460,6 +3527,10 @@ export interface components {
             approved: boolean;
             /** Reason */
             reason: string | null;
+            /** Result */
+            result?: string;
+            /** Error */
+            error?: string;
             /** Seq */
             seq: number;
             /** Position */
@@ -3929,7 +4000,7 @@ export interface components {
         };
         /**
          * TurnWaiting
-         * @description A turn waits for a person to decide about tool calls.
+         * @description A turn waits for a person to decide about tool calls, or for the results of those that a client runs.
          */
         TurnWaiting: {
             /**
@@ -3945,6 +4016,8 @@ export interface components {
             calls: string[];
             /** Detail */
             detail?: string;
+            /** Client Calls */
+            client_calls?: string[];
             /** Position */
             position?: number;
         };
@@ -5038,6 +5111,54 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ApproveBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShownTurn"];
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    result_v1_conversations__id__result_post: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters; the same key and body is done only once. */
+                "idempotency-key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResultBody"];
             };
         };
         responses: {

@@ -30,7 +30,7 @@ export { View } from "./view.js";
  * What goes with a message. `parent` continues another entry than the head (null: none), `expected_head` refuses it if
  * the conversation has moved on; with the same `key`, or the same `id`, it is sent only once.
  * @typedef {{ parent?: number | null, expected_head?: number, policy?: "queue" | "reject" | "interrupt" | "rollback",
- *   key?: string, id?: string }} Sending
+ *   key?: string, id?: string, tools?: Schemas["ClientTool"][] }} Sending
  */
 
 const ENDS = new Set(["turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted", "turn.waiting"]);
@@ -180,6 +180,17 @@ export class RemoteConversation {
   approve(call, approved = true, reason) {
     const body = { tool_call_id: call, approved, ...(reason ? { reason } : {}) };
     return this.http.call("POST", conversationPath(this.id, "/approve"), { body, key: newKey() });
+  }
+
+  /**
+   * Gives what a tool call returned that you run, or why it failed.
+   * @param {string} call
+   * @param {unknown} result
+   * @param {string} [error]
+   */
+  giveResult(call, result, error) {
+    const body = { tool_call_id: call, ...(error ? { error } : { result: result ?? null }) };
+    return this.http.call("POST", conversationPath(this.id, "/result"), { body, key: newKey() });
   }
 
   /**

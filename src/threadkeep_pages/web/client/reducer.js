@@ -107,7 +107,13 @@ const CHANGES = {
   "turn.retrying": (_, { turn, attempt, attempts, seconds, code }, at = 0) => ({
     retry: { turn, attempt, attempts, code, until: at + seconds * 1000 },
   }),
-  "turn.waiting": (state, { turn, calls }) => ({ ...withTurn(state, turn, "waiting"), ...asked(state, calls) }),
+  "turn.waiting": (state, { turn, calls, client_calls: theirs = [] }) => ({
+    ...withTurn(state, turn, "waiting"),
+    ...asked(
+      state,
+      calls.filter((call) => !theirs.includes(call)),
+    ),
+  }),
   "turn.completed": (state, data) => ({ ...ended(state, data), note: data.detail ?? null }),
   "turn.cancelled": (state, data) => ({ ...ended(state, data), stopped: new Set([...state.stopped, data.turn]) }),
   "turn.interrupted": ended,
@@ -252,7 +258,7 @@ function shown(state, { page, at = null, isMarked = true, meanwhile }) {
     arrived: new Set([...state.arrived, ...turnsOf]),
     ...asked(
       state,
-      turns.flatMap((turn) => turn.calls ?? []),
+      turns.flatMap(({ calls = [], client_calls: theirs = [] }) => calls.filter((call) => !theirs.includes(call))),
     ),
     draft: draft ?? null,
     state: found ?? {},

@@ -38,4 +38,4 @@ async def test_only_a_question_can_be_answered_again() -> None:
     active = await begun()
     conversation = await new(active.deps.store)
     with pytest.raises(InvalidParent):
-        await accept_again(TurnRunner(active.deps), active.lease.scope, conversation, None, None)
+        await accept_again(TurnRunner(active.deps), active.lease.scope, conversation, None)
