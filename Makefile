@@ -56,7 +56,7 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
 	$(BIN)/kubernetes-validate --quiet --strict deploy/kubernetes.yaml
 
-bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, server, workers, keeping, parts, instances, follow-ups and page (ARGS="--quick")
+bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, server, workers, keeping, parts, instances, follow-ups, adapters and page (ARGS="--quick")
 	@$(BIN)/python -m bench.report --forget
 	@$(BIN)/python -m bench.store $(ARGS)
 	@$(BIN)/python -m bench.turn $(ARGS)
@@ -68,6 +68,7 @@ bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, 
 	@$(BIN)/python -m bench.scale $(ARGS)
 	@$(BIN)/python -m bench.followups $(ARGS)
 	@$(BIN)/python -m bench.understanding $(ARGS)
+	@$(BIN)/python -m bench.adapters $(ARGS)
 	@$(BIN)/python -m bench.page $(ARGS)
 	@$(BIN)/python -m bench.report
 

@@ -249,7 +249,8 @@ class ConversationHandle:
     async def append(self, *messages: Message, key: Key | None = None, parent: int | None = None) -> tuple[Entry, ...]:
         """Add messages after the head, or after another entry (0: as a new beginning), without answering them, such as
         a history from elsewhere."""
-        named = self._key("append", key, [message.model_dump(mode="json") for message in messages])
+        body = [message.model_dump(mode="json") for message in messages] if isinstance(key, str) else []
+        named = self._key("append", key, body)
         appended = await self._store.append(self.scope, self.id, Append(bodies=messages, parent=parent, key=named))
         self._log_reuse()
         return appended.entries

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from threadkeep.conversation.message import Message
-from threadkeep.conversation.parts import RAW, Part
+from threadkeep.conversation.parts import Raw
 from threadkeep.conversation.value import storable
 
 SHORTEST = 24
@@ -17,19 +17,19 @@ SHORTEST = 24
 Step = str | int
 
 
-def raw_part(of: str, items: Sequence[Any], content: str) -> Part:
+def raw_part(of: str, items: Sequence[Any], content: str) -> Raw:
     """Return the part that keeps `items` of the framework `of` beside a message with this content."""
     places: list[list[Step]] = []
     kept = [_without(item, [number], content, places) for number, item in enumerate(items)]
-    return Part.model_validate({"type": RAW, "of": of, "items": kept} | ({"texts": places} if places else {}))
+    return Raw(of=of, items=kept, texts=places)
 
 
 def raw_items(message: Message, of: str) -> list[Any] | None:
     """Return what a framework kept beside a message; none if it was written by somebody else."""
     for part in message.parts:
-        if part.type == RAW and (part.model_extra or {}).get("of") == of:
+        if isinstance(part, Raw) and part.of == of:
             with suppress(LookupError, TypeError, ValueError):  # an import may have brought anything
-                return _whole(part.model_extra or {}, message.content)
+                return _whole(part, message.content)
     return None
 
 
@@ -61,9 +61,9 @@ def _without(value: Any, place: list[Step], content: str, places: list[list[Step
             return value
 
 
-def _whole(fields: Mapping[str, Any], content: str) -> list[Any]:
-    items = [_copied(item) for item in fields.get("items", ())]
-    for at, length, *steps, last in fields.get("texts", ()):
+def _whole(part: Raw, content: str) -> list[Any]:
+    items = [_copied(item) for item in part.items]
+    for at, length, *steps, last in part.texts:
         inside: Any = items
         for step in steps:
             inside = inside[step]

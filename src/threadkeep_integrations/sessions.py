@@ -15,7 +15,7 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound
-from threadkeep.store.base import WALKED
+from threadkeep.store.paging import MOST_WALKED
 
 
 class SessionLog:
@@ -76,9 +76,9 @@ class SessionLog:
         conversation, taken, left = await self.found(), list[tuple[Entry, Message]](), limit
         if conversation is None:
             return []
-        page = {} if limit is None else {"page": min(limit + 1, WALKED)}
+        page = MOST_WALKED if limit is None else min(limit + 1, MOST_WALKED)
         with suppress(ConversationNotFound):  # it was deleted since
-            async with aclosing(conversation.reading.backwards(**page)) as entries:
+            async with aclosing(conversation.reading.backwards(page=page)) as entries:
                 async for entry in entries:
                     if isinstance(entry.body, Message):
                         taken.append((entry, entry.body))

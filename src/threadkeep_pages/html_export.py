@@ -19,7 +19,7 @@ from threadkeep.conversation.clock import moment_text
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role
-from threadkeep.conversation.parts import RAW, Attachment, CitationPart, Part, Reasoning
+from threadkeep.conversation.parts import Attachment, CitationPart, Part, Raw, Reasoning
 from threadkeep_pages.grids import Grid, charted, compared, field_text, ranked, tabled
 from threadkeep_pages.markdown_export import NO_IMAGES, UNTITLED, BlocksOnce
 
@@ -118,7 +118,7 @@ def _parts(message: Message, images: Mapping[str, str]) -> Iterator[str]:
         yield _folded(f"Result of {safe(result.tool_call_id)}{took}{failed}", message.content)
     elif message.content:
         yield prose(message.content, breaks=message.role is Role.USER)
-    others = (part for part in message.parts if not isinstance(part, Reasoning) and part.type != RAW)
+    others = (part for part in message.parts if not isinstance(part, Reasoning | Raw))
     yield from (_part(part, images) for part in others)
     yield from map(_block, message.blocks)
     for call in message.tool_calls:

@@ -10,7 +10,7 @@ from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, Ra
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role
-from threadkeep.conversation.parts import RAW, Attachment, CitationPart, Part, Reasoning
+from threadkeep.conversation.parts import Attachment, CitationPart, Part, Raw, Reasoning
 from threadkeep_pages.grids import Grid, charted, compared, field_text, ranked, tabled
 
 UNTITLED = "Conversation"
@@ -81,7 +81,7 @@ def _message(message: Message, at: datetime, names: dict[str, str]) -> Iterator[
         yield _fenced(message.content)
     elif message.content:
         yield message.content
-    others = (part for part in message.parts if not isinstance(part, Reasoning) and part.type != RAW)
+    others = (part for part in message.parts if not isinstance(part, Reasoning | Raw))
     yield from (part_markdown(part) for part in others)
     yield from map(block_markdown, message.blocks)
     for call in message.tool_calls:

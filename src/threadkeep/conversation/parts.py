@@ -27,8 +27,6 @@ from threadkeep.errors import InvalidInput, InvalidPart, TooManyParts
 
 MAX_PARTS = 100
 MAX_NAME = 255
-RAW = "raw"
-"""The type of a part that is for the program which wrote it: neither models nor people are shown it."""
 BETWEEN_TEXTS = "\n\n"
 """What stands between two texts that were sent as parts of their own."""
 
@@ -135,13 +133,29 @@ class Data(Part):
     data: JsonObject
 
 
+class Raw(Part):
+    """What a program of another form keeps beside a message, to get back what it gave: neither models nor people are
+    shown it. `of` names the form; `texts` are places in `items` where text of the message belongs."""
+
+    type: Literal["raw"] = "raw"
+    of: Text
+    items: list[Any]
+    texts: list[Any] = Field(default_factory=list, exclude_if=lambda texts: not texts)
+
+
 _STORED: dict[str, tuple[type[Part], dict[str, Any], set[str]]] = {
     name: (
         kind,
-        {field: info.get_default() for field, info in kind.model_fields.items()},
+        {field: info.get_default(call_default_factory=True) for field, info in kind.model_fields.items()},
         {field for field, info in kind.model_fields.items() if info.is_required()},
     )
-    for name, kind in (("image", Attachment), ("audio", Attachment), ("file", Attachment), ("reasoning", Reasoning))
+    for name, kind in (
+        ("image", Attachment),
+        ("audio", Attachment),
+        ("file", Attachment),
+        ("reasoning", Reasoning),
+        ("raw", Raw),
+    )
 }
 
 
@@ -158,7 +172,7 @@ def stored_part(fields: dict[str, Any]) -> Part | None:
 
 
 _TAGS = {"image": "attachment", "audio": "attachment", "file": "attachment"} | {
-    name: name for name in ("reasoning", "citation", "data")
+    name: name for name in ("reasoning", "citation", "data", "raw")
 }
 
 
@@ -172,6 +186,7 @@ AnyPart = Annotated[
     | Annotated[Reasoning, Tag("reasoning")]
     | Annotated[CitationPart, Tag("citation")]
     | Annotated[Data, Tag("data")]
+    | Annotated[Raw, Tag("raw")]
     | Annotated[Part, Tag("other")],
     Discriminator(_tag),
 ]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
-from threadkeep.conversation.parts import Attachment, Part, Reasoning
+from threadkeep.conversation.parts import Attachment, Part, Raw, Reasoning
 from threadkeep_integrations.raw_items import plain, raw_items, raw_part
 
 OF = "openai-agents"
@@ -25,13 +25,30 @@ def messages_of(items: Iterable[Any]) -> list[Message]:
 def items_of(message: Message) -> list[Item]:
     """Return a message as items: those that were kept beside it, or else the plainest."""
     kept = raw_items(message, OF)
-    return kept if kept is not None else _plain_items(message)
+    items = [] if kept is None else list(_with_usual(message, kept))
+    # Who may send a message may send parts: nobody speaks as somebody else by them.
+    return items if items and all(_role(item) is message.role for item in items) else _plain_items(message)
 
 
 def message_of(group: Sequence[Item]) -> Message:
     """Return items that belong together as one message."""
     message = _message(group)
-    return message if _plain_items(message) == group else _with_part(message, raw_part(OF, group, message.content))
+    if _plain_items(message) == group:
+        return message
+    return message.model_copy(update={"parts": (*message.parts, kept_beside(message, group))})
+
+
+def kept_beside(message: Message, group: Sequence[Item]) -> Raw:
+    """Return the part that keeps the items of a message: of those in the usual form of a response only the id."""
+    usual = iter(_usual_items(message))
+    expected = [next(usual, None) if _is_text(item) or _is_call(item) else None for item in group]
+    kept = [
+        item["id"]
+        if form is not None and isinstance(item.get("id"), str) and item == {**form, "id": item["id"]}
+        else item
+        for item, form in zip(group, expected, strict=True)
+    ]
+    return raw_part(OF, kept, message.content)
 
 
 def fields_of(item: Any) -> Item:
@@ -69,7 +86,7 @@ def unanswered(items: Sequence[Item]) -> list[Item]:
 def _groups(items: Sequence[Item]) -> Iterator[list[Item]]:
     said: list[Item] = []
     for item in items:
-        is_said = item.get("role") not in _ROLES and not _is_result(item)
+        is_said = _role(item) is Role.ASSISTANT
         if said and not (is_said and _goes_on(said, item)):
             yield said
             said = []
@@ -86,11 +103,16 @@ def _goes_on(said: Sequence[Item], item: Item) -> bool:
     return _is_call(item) or not any(_is_call(before) for before in said)
 
 
+def _role(item: Item) -> Role:
+    return _ROLES.get(str(item.get("role"))) or (Role.TOOL if _is_result(item) else Role.ASSISTANT)
+
+
 def _message(group: Sequence[Item]) -> Message:
     first = group[0]
-    if first.get("role") in _ROLES:
-        return Message(role=_ROLES[first["role"]], content=text_of(first.get("content")))
-    if _is_result(first):
+    role = _role(first)
+    if role in (Role.USER, Role.SYSTEM):
+        return Message(role=role, content=text_of(first.get("content")))
+    if role is Role.TOOL:
         result = ToolResult(tool_call_id=_id(first.get("call_id")))
         return Message(role=Role.TOOL, content=text_of(first.get("output")), tool_result=result)
     content = "\n\n".join(text for item in group if (text := text_of(item.get("content"))) and _is_text(item))
@@ -112,6 +134,25 @@ def _plain_items(message: Message) -> list[Item]:
             return [{"role": message.role.value, "content": text}]
 
 
+def _usual_items(message: Message) -> list[Item]:
+    """Return text and calls as responses have them, but for their ids."""
+    said = {"type": "message", "role": "assistant", "status": "completed"}
+    text = {"type": "output_text", "text": message.content, "annotations": [], "logprobs": []}
+    texts = [{**said, "content": [text]}] if message.content else []
+    return [*texts, *({**_plain_call(call), "status": "completed"} for call in message.tool_calls)]
+
+
+def _with_usual(message: Message, kept: Sequence[Any]) -> Iterator[Item]:
+    usual = iter(_usual_items(message) if any(isinstance(item, str) for item in kept) else ())
+    for item in kept:
+        if isinstance(item, str):
+            yield {**next(usual, {}), "id": item}
+        elif isinstance(item, dict):
+            if _is_text(item) or _is_call(item):
+                next(usual, None)
+            yield item
+
+
 def _plain_call(call: ToolCall) -> Item:
     arguments = json.dumps(call.args, ensure_ascii=False, separators=(",", ":"))
     return {"arguments": arguments, "call_id": call.id, "name": call.name, "type": "function_call"}
@@ -121,10 +162,6 @@ def _attached(parts: Sequence[Part]) -> Iterator[str]:
     for part in parts:
         if isinstance(part, Attachment):
             yield f"[attached {part.label}]" + (f"\n{part.extract}" if part.extract else "")
-
-
-def _with_part(message: Message, part: Part) -> Message:
-    return message.model_copy(update={"parts": (*message.parts, part)})
 
 
 def _is_text(item: Item) -> bool:

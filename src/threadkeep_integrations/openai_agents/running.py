@@ -18,6 +18,7 @@ from threadkeep_integrations.openai_agents.items import (
     Item,
     calls_of,
     items_of,
+    kept_beside,
     message_of,
     messages_of,
     thoughts_of,
@@ -144,7 +145,7 @@ class _Run(RunHooks):  # type: ignore[misc] # the package is in an environment o
             await self._turn.text(whole.content[len(self._said) :])
             self._said = whole.content
         is_same = without_marks(self._said) == whole.content
-        part = raw_part(OF, items, whole.content if is_same else "")
+        part = kept_beside(whole, items) if is_same else raw_part(OF, items, "")
         self._turn.used(_usage(response.usage), plain(response.model or None), (part,))
         calls = calls_of(items)
         await (self._turn.calls(*calls) if calls else self._turn.message())

@@ -9,7 +9,7 @@ from threadkeep.conversation.blocks import AnyBlock, Block, Chart, Narrative, Sp
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Body, Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
-from threadkeep.conversation.parts import Attachment, CitationPart, Part, Reasoning
+from threadkeep.conversation.parts import Attachment, CitationPart, Part, Raw, Reasoning
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import StateChange
 from threadkeep_pages.markdown_export import to_markdown
@@ -54,7 +54,7 @@ def test_parts_are_told_and_what_was_thought_is_quoted_before_what_was_said() ->
         Attachment(type="image", file="f", name="cat.png", media_type="image/png", size=3),
         CitationPart(source="https://example.org", title="A page"),
         Part.model_validate({"type": "hologram"}),
-        Part.model_validate({"type": "raw", "of": "a framework", "items": ["secret"]}),
+        Raw(of="a framework", items=["secret"]),
     )
     told = document(Message(role=Role.ASSISTANT, content="Blue.", parts=parts))
     assert "> *Thought for 2 s*\n>\n> Hm.\n>\n> So.\n\nBlue.\n\n*Attached image cat.png (image/png, 3 bytes)*" in told

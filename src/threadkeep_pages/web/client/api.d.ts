@@ -2141,6 +2141,32 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * Raw
+         * @description What a program of another form keeps beside a message, to get back what it gave: neither models nor people are
+         *     shown it. `of` names the form; `texts` are places in `items` where text of the message belongs.
+         */
+        Raw: {
+            /**
+             * Type
+             * @default raw
+             * @constant
+             */
+            type: "raw";
+            /**
+             * At
+             * @default 0
+             */
+            at: number;
+            /** Of */
+            of: string;
+            /** Items */
+            items: unknown[];
+            /** Texts */
+            texts?: unknown[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * Reasoning
          * @description What a model thought before it answered, as far as it shows that, and how many seconds it took.
          *
@@ -2596,7 +2622,7 @@ export interface components {
             /** Content */
             content: string;
             /** Parts */
-            parts?: (components["schemas"]["Attachment"] | components["schemas"]["Reasoning"] | components["schemas"]["CitationPart"] | components["schemas"]["Data"] | components["schemas"]["Part"])[];
+            parts?: (components["schemas"]["Attachment"] | components["schemas"]["Reasoning"] | components["schemas"]["CitationPart"] | components["schemas"]["Data"] | components["schemas"]["Raw"] | components["schemas"]["Part"])[];
             /** Blocks */
             blocks: (components["schemas"]["Narrative"] | components["schemas"]["RankedList"] | components["schemas"]["SplitCompare"] | components["schemas"]["Table"] | components["schemas"]["Chart"] | components["schemas"]["Citation"] | components["schemas"]["Block"])[];
             /** Tool Calls */
@@ -2898,7 +2924,7 @@ export interface components {
             /** Content */
             content: string;
             /** Parts */
-            parts?: (components["schemas"]["Attachment"] | components["schemas"]["Reasoning"] | components["schemas"]["CitationPart"] | components["schemas"]["Data"] | components["schemas"]["Part"])[];
+            parts?: (components["schemas"]["Attachment"] | components["schemas"]["Reasoning"] | components["schemas"]["CitationPart"] | components["schemas"]["Data"] | components["schemas"]["Raw"] | components["schemas"]["Part"])[];
             /** Blocks */
             blocks: (components["schemas"]["Narrative"] | components["schemas"]["RankedList"] | components["schemas"]["SplitCompare"] | components["schemas"]["Table"] | components["schemas"]["Chart"] | components["schemas"]["Citation"] | components["schemas"]["Block"])[];
             /** Tool Calls */
@@ -3914,7 +3940,7 @@ export interface components {
              */
             created_at: string;
             /** Parts */
-            parts?: (components["schemas"]["Attachment"] | components["schemas"]["Reasoning"] | components["schemas"]["CitationPart"] | components["schemas"]["Data"] | components["schemas"]["Part"])[];
+            parts?: (components["schemas"]["Attachment"] | components["schemas"]["Reasoning"] | components["schemas"]["CitationPart"] | components["schemas"]["Data"] | components["schemas"]["Raw"] | components["schemas"]["Part"])[];
             /** Position */
             position?: number;
         };
