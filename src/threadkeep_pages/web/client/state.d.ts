@@ -68,6 +68,7 @@ export interface Turn {
   state: TurnState;
   message?: { content: string; parts?: Record<string, any>[] } | null;
   calls?: string[];
+  client_calls?: string[];
 }
 
 /** A page of a conversation; a copy that this browser kept may hold the text that was being written. */
