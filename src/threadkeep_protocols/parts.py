@@ -38,7 +38,7 @@ from threadkeep.conversation.events import (
     TurnStarted,
     TurnWaiting,
 )
-from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult, Usage
+from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import Part, Reasoning
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
@@ -150,13 +150,14 @@ class StateTold:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEnded:
-    """How the turn ended, or that it waits for a person to decide about `calls`."""
+    """How the turn ended, or that it waits for `calls`: `client_calls` for their results, others for a decision."""
 
     state: TurnState
     usage: Usage | None = None
     failure: Failure | None = None
     detail: str | None = None
     calls: tuple[str, ...] = ()
+    client_calls: tuple[str, ...] = ()
     position: int | None = None
 
 
@@ -238,7 +239,7 @@ class AnswerReader:
             case TurnStarted() if what.turn == self.turn:
                 self.end = None
             case TurnWaiting() if what.turn == self.turn:
-                self._wait(AnswerEnded(TurnState.WAITING, None, None, what.detail, what.calls))
+                self._wait(AnswerEnded(TurnState.WAITING, None, None, what.detail, what.calls, what.client_calls))
             case TurnEnded() if what.turn == self.turn:
                 self._end(AnswerEnded(what.state, what.usage, what.failure, what.detail))
         return self._told(event.cursor.position)
@@ -260,7 +261,7 @@ class AnswerReader:
             case TurnChange(state=TurnState.RUNNING):
                 self.end = None
             case TurnChange(state=TurnState.WAITING):
-                self._wait(AnswerEnded(body.state, None, None, body.detail, body.calls))
+                self._wait(AnswerEnded(body.state, None, None, body.detail, body.calls, body.client_calls))
             case TurnChange() if not body.state.is_open:
                 self._end(AnswerEnded(body.state, body.usage, body.failure, body.detail))
         return self._told(None)
@@ -350,12 +351,12 @@ class AnswerReader:
 
     def _decide(self, approval: Approval) -> None:
         call = self._call(approval.tool_call_id)
-        if call is not None and call.state in ("called", "asked"):
+        if call is not None and call.state in ("called", "asked") and not approval.is_result:
             state: CallState = "approved" if approval.approved else "refused"
             self._put(call, replace(call, state=state, reason=approval.reason))
 
     def _wait(self, waiting: AnswerEnded) -> None:
-        for id in waiting.calls:
+        for id in (id for id in waiting.calls if id not in waiting.client_calls):
             call = self._call(id)
             if call is not None and call.state == "called":
                 self._put(call, replace(call, state="asked"))
@@ -392,8 +393,3 @@ class AnswerReader:
     def _put(self, old: AnyAnswerPart, new: AnyAnswerPart) -> None:
         self._parts[next(place for place, part in enumerate(self._parts) if part is old)] = new
         self._tell(PartChanged(new))
-
-
-def is_cut_off(message: Message) -> bool:
-    """Whether a message was not written to its end."""
-    return message.status is MessageStatus.INTERRUPTED

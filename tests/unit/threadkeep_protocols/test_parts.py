@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 from threadkeep.conversation.blocks import Narrative
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.entry import Approval, Entry
 from threadkeep.conversation.events import Event, MessageStarted, TextDelta
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import CitationPart, Reasoning
+from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep_protocols.parts import AnswerCall, AnswerReader, PartBegan, StepBegan, TextGrew
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -35,6 +36,19 @@ def test_text_that_was_taken_is_not_told_again() -> None:
     rest = reader.take_entry(_entry(2, whole))
     assert [change.text for change in rest if isinstance(change, TextGrew)] == ["."]
     assert reader.take_entry(_entry(2, whole)) == []
+
+
+def test_a_call_that_the_client_runs_is_not_one_that_a_person_is_asked_about() -> None:
+    reader = AnswerReader(1)
+    calls = (ToolCall(id="c", name="locate"), ToolCall(id="d", name="remove"))
+    reader.take_entry(_entry(2, Message(id="a", role=Role.ASSISTANT, tool_calls=calls)))
+    waits = TurnChange(state=TurnState.WAITING, calls=("c", "d"), client_calls=("c",))
+    reader.take_entry(Entry(conversation="c", seq=3, parent=2, turn=1, created_at=NOW, body=waits))
+    assert [part.state for part in reader.parts if isinstance(part, AnswerCall)] == ["called", "asked"]
+    assert reader.end is not None
+    assert reader.end.client_calls == ("c",)
+    given = Approval(tool_call_id="c", approved=True, result="Oslo")
+    assert reader.take_entry(Entry(conversation="c", seq=4, parent=2, turn=1, created_at=NOW, body=given)) == []
 
 
 def test_what_other_turns_say_changes_nothing() -> None:
