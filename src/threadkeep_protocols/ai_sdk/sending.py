@@ -10,8 +10,9 @@ from threadkeep.conversation_handle import ConversationHandle, Key
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, KeyReused, TurnNotFound
 from threadkeep.turn_handle import TurnHandle
-from threadkeep_protocols.ai_sdk.places import place_behind, question, turn_named, wait_for
+from threadkeep_protocols.ai_sdk.places import place_behind, turn_named
 from threadkeep_protocols.ai_sdk.taking import ChatBody, UiMessage, content_of
+from threadkeep_protocols.said import question, wait_for
 
 
 class Answering(NamedTuple):
