@@ -21,7 +21,7 @@ from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.parts import Part, split_text
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.share import Share
-from threadkeep.conversation.turn import BusyPolicy, ClientTool, SendOptions, Turn, TurnState
+from threadkeep.conversation.turn import AnswerOptions, BusyPolicy, SendOptions, Turn, TurnState
 from threadkeep.conversation.value import check_json, checked
 from threadkeep.errors import EntryNotFound, InvalidCursor, InvalidValue, LeaseLost
 from threadkeep.llm.base import ModelOptions
@@ -149,7 +149,8 @@ class ConversationHandle:
         `attach` are files that go before it: paths, names with bytes, or ids of stored files; `parent` continues
         another entry than the head (a branch); with the same `key`, or the same `id` of your own, the message is sent
         only once. `tools` are definitions (name, description, parameters) of tools that you run: the turn waits for
-        `give_result` when the model calls one.
+        `give_result` when the model calls one. `without_recall` names entries (`{"entry": 3}`) that are not to be
+        recalled for the answer.
         """
         try:
             chosen = BusyPolicy(policy)
@@ -186,12 +187,12 @@ class ConversationHandle:
 
     @checked
     async def regenerate(
-        self, entry: int | None = None, *, key: Key | None = None, tools: Sequence[ClientTool | dict[str, Any]] = ()
+        self, entry: int | None = None, *, key: Key | None = None, **how: Unpack[AnswerOptions]
     ) -> TurnHandle:
-        """Answer again beside the answer `entry` (none: the newest); with the same `key` only once. `tools` are as to
-        `send`."""
+        """Answer again beside the answer `entry` (none: the newest); with the same `key` only once. `tools` and
+        `without_recall` are as to `send`."""
         named = self._key("regenerate", key, [entry])
-        return self._begun(await accept_again(self._runner, self.scope, self.id, entry, key=named, tools=tools))
+        return self._begun(await accept_again(self._runner, self.scope, self.id, entry, key=named, **how))
 
     @checked
     async def cancel(self, number: int | None = None) -> int:

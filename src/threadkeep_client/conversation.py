@@ -1,6 +1,6 @@
 """A conversation on a server, with the verbs of `ConversationHandle`."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import timedelta
 from typing import Any, Literal, Unpack
@@ -10,7 +10,8 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.events import Event, ReadersCounted, SpoolChanged, TurnRetrying
 from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import BusyPolicy, ClientTool, SendOptions, TurnState
+from threadkeep.conversation.turn import AnswerOptions, BusyPolicy, SendOptions, TurnState
+from threadkeep.conversation.value import Value
 from threadkeep.errors import InvalidValue
 from threadkeep_client.events import conversation_of, message_of
 from threadkeep_client.files import Attachable, attached
@@ -87,7 +88,8 @@ class RemoteConversation:
     ) -> RemoteTurn:
         """Send a message, a text or a list of parts; when this returns it is stored for ever and its turn runs or is
         queued. With the same `key`, or the same `id` of your own, the message is sent only once. `tools` are
-        definitions of tools that you run: the turn waits for `give_result` when the model calls one."""
+        definitions of tools that you run: the turn waits for `give_result` when the model calls one. `without_recall`
+        names entries (`{"entry": 3}`) that are not to be recalled for the answer."""
         if attach:
             files = [(await attached(self._wire, file)).model_dump(mode="json") for file in attach]
             said = [{"type": "text", "text": content}] if isinstance(content, str) and content else content or []
@@ -95,14 +97,14 @@ class RemoteConversation:
         body: dict[str, Any] = {"content": content, "policy": str(policy)}
         given = {"parent": parent, "expected_head": how.get("expected_head"), "id": how.get("id")}
         body |= {name: value for name, value in given.items() if value is not None}
-        return await self._begin("/messages", body | _sent(how.get("tools", ())), key)
+        return await self._begin("/messages", body | _sent(how), key)
 
     async def regenerate(
-        self, entry: int | None = None, *, key: str | None = None, tools: Sequence[ClientTool | dict[str, Any]] = ()
+        self, entry: int | None = None, *, key: str | None = None, **how: Unpack[AnswerOptions]
     ) -> RemoteTurn:
-        """Answer again beside the answer `entry` (none: the newest); with the same `key` only once. `tools` are as to
-        `send`."""
-        return await self._begin("/regenerate", ({} if entry is None else {"entry": entry}) | _sent(tools), key)
+        """Answer again beside the answer `entry` (none: the newest); with the same `key` only once. `tools` and
+        `without_recall` are as to `send`."""
+        return await self._begin("/regenerate", ({} if entry is None else {"entry": entry}) | _sent(how), key)
 
     async def _begin(self, path: str, body: dict[str, Any], key: str | None) -> RemoteTurn:
         begun = await self._wire.call("POST", f"{self._log.path}{path}", json=body, key=key, headers=AT_ONCE)
@@ -202,7 +204,11 @@ class RemoteConversation:
                     yield event
 
 
-def _sent(tools: Sequence[ClientTool | dict[str, Any]]) -> dict[str, Any]:
-    """Return the field of a body for tools, if there are any."""
-    shown = [tool.model_dump(mode="json") if isinstance(tool, ClientTool) else tool for tool in tools]
-    return {"tools": shown} if shown else {}
+def _sent(how: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a body for tools and for what is not to be recalled, if there are any."""
+    lists = {name: how.get(name, ()) for name in ("tools", "without_recall")}
+    return {
+        name: [each.model_dump(mode="json") if isinstance(each, Value) else each for each in given]
+        for name, given in lists.items()
+        if given
+    }

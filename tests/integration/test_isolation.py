@@ -43,6 +43,7 @@ FILLED: dict[str, Any] = {
     "approved": True,
     "result": "mine",
     "tools": [{"name": "locate"}],
+    "without_recall": [{"entry": 1}],
     "title": "Mine now",
     "entry": 1,
     "turn": 1,

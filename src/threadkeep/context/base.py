@@ -76,15 +76,24 @@ class Audience:
     count: Counter
 
 
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What was looked for in earlier messages: words, each in its forms, and marks of who speaks and when."""
+
+    words: Sequence[Sequence[str]] = ()
+    marks: Sequence[Sequence[str]] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
     """Everything that a context is built from.
 
     `lines` are those of the branch, oldest first, at least from the cut on, the current question among them; `turn` is
     the number of the current turn. `opening` are system messages that begin the branch: they stay when the rest is cut
-    off. `recalled` are the entries that match the question, best first, from the whole branch: those that are in the
-    window are left out here. `earlier` are those before the window, the newest first: they fill what is left.
-    `tool_tokens` is how many tokens the definitions of tools have. `budget` is in tokens of the audience's counter.
+    off. `recalled` are the entries that match the question by what was `sought`, best first, from the whole branch:
+    those that are in the window are left out here. `earlier` are those before the window, the newest first: they fill
+    what is left. `tool_tokens` is how many tokens the definitions of tools have. `budget` is in tokens of the
+    audience's counter.
     """
 
     audience: Audience
@@ -97,6 +106,7 @@ class Material:
     opening: tuple[Entry, ...] = ()
     summary: Entry | None = None
     recalled: tuple[Entry, ...] = ()
+    sought: Sought = Sought()
     earlier: tuple[Entry, ...] = ()
     passages: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from threadkeep.context.lines import Line, Turn, own_line, size_of_text
 from threadkeep.context.marks import printable, with_text
 from threadkeep.context.pairing import alternated, paired
 from threadkeep.context.parts import for_model
-from threadkeep.context.recall import recall
+from threadkeep.context.recall import reasons, recall
 from threadkeep.context.tokens import counter_name
 from threadkeep.context.window import ShownWindow, window
 from threadkeep.conversation.entry import Entry, Summary
@@ -58,7 +58,7 @@ def build(plan: Plan) -> Context:
         used = sum(line.size for line in alternated(history, audience))
         if told := recall(material, shown, used):
             beside = _joined(earlier_note((each.day, each.text) for each in told), beside)
-            trace.append({"kind": "recall", "entries": [each.seq for each in told]})
+            trace.append({"kind": "recall", "entries": [each.seq for each in told], "why": reasons(material, told)})
     if beside:
         history = _with_aside(history, current, beside, material)
     if shown.cut.first and (summary := _summary(material.summary)):

@@ -5,9 +5,9 @@ marked as earlier and dated. They stand with the question, so that the beginning
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from threadkeep.context.base import Audience, Counter, Cut, Material, Window
+from threadkeep.context.base import Audience, Counter, Cut, Material, Sought, Window
 from threadkeep.context.blocks import text_of_blocks
 from threadkeep.context.lines import size_of_text
 from threadkeep.context.marks import printable
@@ -17,7 +17,8 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.excerpt import around, ends
 from threadkeep.text.notes import spoken_line
-from threadkeep.text.words import content_words
+from threadkeep.text.search import NEIGHBOURS
+from threadkeep.text.words import MARK, content_words, marks, searchable, words
 
 MAX_CHARACTERS = 1200
 LEAST_CHARACTERS = 40
@@ -31,6 +32,7 @@ CLEAR = 0.55
 """From which score on something is clearly about the question: it has its words, or most of them beside others."""
 BESIDE_BEST = 0.6
 """What has at least this share of the best score is as clearly about the question as the best."""
+REACH = max(distance for distance, _ in NEIGHBOURS)
 BESIDE = 2
 """How many entries before and after the best are as clearly about the question: a question, or its answer."""
 UNCLEAR = 0.15
@@ -81,13 +83,38 @@ def recall(material: Material, shown: ShownWindow, used: int) -> list[Recalled]:
     most = RECALL_TOKENS if material.policy.window is Window.NEWEST else MOST_RECALLED
     room = max(0, min(most, shown.room - used)) - OVERHEAD
     asks = bool(shown.current) and shown.current[0].opens
-    words = content_words(shown.current[0].message.content) if asks else []
+    asked = content_words(shown.current[0].message.content) if asks else []
     best, rest = (_lost(entries, material, shown.cut) for entries in (material.recalled, material.earlier))
-    picked, room = _pick(best, room, material.audience, words)
+    picked, room = _pick(best, room, material.audience, asked)
     rest = [found for found in rest if found[0].seq not in {each.seq for each in picked}]
-    added, room = _pick(rest, room - int(shown.room * UNUSED), material.audience, words)
+    added, room = _pick(rest, room - int(shown.room * UNUSED), material.audience, asked)
     left = next((found for found in rest if found[0].seq not in {each.seq for each in added}), None)
     return sorted((*picked, *added, *_part(left, room, material.audience)))
+
+
+def reasons(material: Material, told: Sequence[Recalled]) -> list[dict[str, Any]]:
+    """Return why each was recalled, for the trace: `words` of the question that it holds, the `speaker` and the `date`
+    that the question names, or what it stands `beside`; nothing of these where it only fills the room."""
+    bodies = {entry.seq: entry for entry in (*material.recalled, *material.earlier)}
+    why = {each.seq: _matches(material.sought, bodies[each.seq]) for each in told}
+    hits = [seq for seq, found in why.items() if found]
+    for seq, found in why.items():
+        nearest = min(hits, key=lambda hit: abs(hit - seq), default=None)
+        if not found and nearest is not None and abs(nearest - seq) <= REACH:
+            found["beside"] = nearest
+    return [{"entry": seq, **found} for seq, found in why.items()]
+
+
+def _matches(sought: Sought, entry: Entry) -> dict[str, Any]:
+    text = searchable(entry.body)
+    held, said = words(text), {mark.removeprefix(MARK) for mark in marks(text, entry.created_at)}
+    named = [form for forms in sought.marks for form in forms if form in said]
+    found = {
+        "words": [forms[0] for forms in sought.words if not held.isdisjoint(forms)],
+        "speaker": " ".join(name for name in named if not name.isdigit()),
+        "date": next((mark for mark in named if mark.isdigit()), ""),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _lost(entries: Sequence[Entry], material: Material, cut: Cut) -> list[tuple[Entry, Message]]:

@@ -13,6 +13,9 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import JsonObject, Moment, Text, Value
 from threadkeep.errors import ThreadkeepError
 
+MOST_LEFT_OUT = 100
+"""How many entries one message may keep from being recalled."""
+
 
 class Failure(Value):
     """Why a turn failed: a stable code of `errors.py`, and a sentence for a person."""
@@ -63,13 +66,25 @@ class ClientTool(Value):
     parameters: JsonObject = Field(default_factory=lambda: {"type": "object", "properties": {}})
 
 
-class SendOptions(TypedDict, total=False):
-    """What else can be said of a message that is sent: the head that its sender has seen, an id of its own, and tools
-    that its sender runs."""
+class LeftOut(Value):
+    """An entry that is not to be recalled in a turn: of its own conversation, or of another of the same user."""
+
+    entry: Annotated[int, Field(strict=True, ge=1, le=2**53)]
+    conversation: Id | None = Field(default=None, exclude_if=lambda id: id is None)
+
+
+class AnswerOptions(TypedDict, total=False):
+    """What can be said of a question that is to be answered: tools that its sender runs, and what not to recall."""
+
+    tools: Sequence[ClientTool | dict[str, Any]]
+    without_recall: Sequence[LeftOut | dict[str, Any]]
+
+
+class SendOptions(AnswerOptions, total=False):
+    """What else can be said of a message that is sent: the head that its sender has seen, and an id of its own."""
 
     expected_head: int | None
     id: str | None
-    tools: Sequence[ClientTool | dict[str, Any]]
 
 
 class TurnChange(Value):
@@ -77,7 +92,8 @@ class TurnChange(Value):
     entry to continue, unless that is the head. `calls` are the ids of the tool calls that a person must decide about
     before a waiting turn goes on, `definitions` the digests of their tools' definitions as they were then, and
     `client_calls` are those among them that a client runs. The first change of a turn says whether it is run by a loop
-    `outside` of this engine, the `id` that was chosen for it, and the `tools` that its client runs."""
+    `outside` of this engine, the `id` that was chosen for it, the `tools` that its client runs, and what it is answered
+    `without_recall` of."""
 
     kind: Literal["turn"] = "turn"
     state: TurnState
@@ -91,6 +107,7 @@ class TurnChange(Value):
     outside: bool = Field(default=False, exclude_if=lambda outside: not outside)
     id: Id | None = Field(default=None, exclude_if=lambda id: id is None)
     tools: tuple[ClientTool, ...] = Field(default=(), exclude_if=lambda tools: not tools)
+    without_recall: tuple[LeftOut, ...] = Field(default=(), exclude_if=lambda entries: not entries)
     client_calls: tuple[Text, ...] = Field(default=(), exclude_if=lambda calls: not calls)
 
 

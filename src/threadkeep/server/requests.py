@@ -28,7 +28,7 @@ from threadkeep.conversation.facts import SomeFacts, Status
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import Id, check_id
 from threadkeep.conversation.parts import MAX_PARTS
-from threadkeep.conversation.turn import BusyPolicy, ClientTool
+from threadkeep.conversation.turn import MOST_LEFT_OUT, BusyPolicy, ClientTool, LeftOut
 from threadkeep.conversation.value import JsonObject, check_json, check_text
 from threadkeep.errors import ConversationNotFound, InvalidId, InvalidValue
 from threadkeep.tools.client import MOST_CLIENT_TOOLS
@@ -160,6 +160,11 @@ Tools = Annotated[
     Field(max_length=MOST_CLIENT_TOOLS, description="Tools that the client runs; the turn waits for their results."),
 ]
 
+WithoutRecall = Annotated[
+    tuple[LeftOut, ...],
+    Field(max_length=MOST_LEFT_OUT, description="Earlier entries that are not to be recalled for the answer."),
+]
+
 
 class SendBody(Body):
     """A message: text, or a list of parts. `parent` left out continues the head, null begins anew, another entry makes
@@ -171,6 +176,7 @@ class SendBody(Body):
     expected_head: Seq | None = None
     policy: BusyPolicy | None = None
     tools: Tools = ()
+    without_recall: WithoutRecall = ()
 
     @property
     def place(self) -> int | None:
@@ -192,6 +198,7 @@ class RegenerateBody(Body):
 
     entry: Seq | None = None
     tools: Tools = ()
+    without_recall: WithoutRecall = ()
 
 
 class ApproveBody(Body):

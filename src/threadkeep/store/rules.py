@@ -174,7 +174,7 @@ class Rules:
 
     def _run(self, end: End, turn: Turn, parent: int, asked: TurnChange, key: KeyUse | None = None) -> Decision[Begun]:
         """Store the message of a turn and that it runs; without a message, what it answers becomes the head."""
-        change = TurnChange(state=TurnState.RUNNING, outside=asked.outside, id=asked.id, tools=asked.tools)
+        change = TurnChange(state=TurnState.RUNNING, **{name: getattr(asked, name) for name in _ASKED})
         message = asked.message
         lease = _lease(end, turn)
         return self.decision(
@@ -233,12 +233,14 @@ class Rules:
             raise errors.ContentTooLarge(f"An entry may hold at most {self.max_bytes} bytes.")
 
 
+_ASKED = ("outside", "id", "tools", "without_recall")
+"""What the first change of a turn says of how it was asked for."""
 _VERSIONED = StateChange | Update | HeadChoice
 _UNSET = {name: field.get_default() for name, field in Record.model_fields.items() if not field.is_required()}
 
 
 def _queued(begin: Begin) -> TurnChange:
-    same = {name: getattr(begin, name) for name in ("message", "parent", "outside", "id", "tools")}
+    same = {name: getattr(begin, name) for name in ("message", "parent", *_ASKED)}
     return TurnChange(state=TurnState.QUEUED, detail=WAITS if begin.waits else None, **same)
 
 

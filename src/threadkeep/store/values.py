@@ -14,7 +14,7 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.tree import Tree
-from threadkeep.conversation.turn import ClientTool, Lease, Turn, TurnChange, TurnState
+from threadkeep.conversation.turn import ClientTool, Lease, LeftOut, Turn, TurnChange, TurnState
 from threadkeep.errors import InvalidLimit, InvalidSearch
 from threadkeep.store.audit import Act
 from threadkeep.text.query import Terms
@@ -46,8 +46,8 @@ class Append:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begin:
     """How a turn is to begin. Without a message it answers `parent` again; that entry becomes the head. One that waits
-    is queued even if no other is open, for somebody to start it. `outside`, `id` and `tools` go into its first
-    `TurnChange`."""
+    is queued even if no other is open, for somebody to start it. `outside`, `id`, `tools` and
+    `without_recall` go into its first `TurnChange`."""
 
     message: Message | None = None
     parent: int | None = None
@@ -60,6 +60,7 @@ class Begin:
     outside: bool = False
     id: str | None = None
     tools: tuple[ClientTool, ...] = ()
+    without_recall: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

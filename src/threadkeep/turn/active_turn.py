@@ -98,9 +98,9 @@ class ActiveTurn:
     """One running turn: its lease, what it works with, and its entries so far.
 
     `history` is its branch as far as it matters, with the cut of the last answer; `found` is what was looked up for
-    the question; `recalled` are related earlier entries, and those just before the window. Each is None until it was
-    read. `stop` is set to end the turn as `stop_as`; `ended` is set when it no longer runs here. `began` is when it
-    began to run here, by the monotonic clock.
+    the question; `recalled` are related earlier entries, and those just before the window, as fields of a `Material`.
+    Each is None until it was read. `stop` is set to end the turn as `stop_as`; `ended` is set when it no longer runs
+    here. `began` is when it began to run here, by the monotonic clock.
     """
 
     deps: EngineDeps
@@ -110,7 +110,7 @@ class ActiveTurn:
     entries: list[Entry] = field(default_factory=list)
     history: tuple[KeptBranch, Cut] | None = None
     found: LookedUp | None = None
-    recalled: tuple[tuple[Entry, ...], tuple[Entry, ...]] | None = None
+    recalled: dict[str, Any] | None = None
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     stop_as: TurnState = TurnState.CANCELLED
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -128,12 +128,22 @@ class ActiveTurn:
         lasts = deps.lease_for if lease.owner == deps.owner else LOOP_LEASE
         return cls(deps=deps, lease=lease, conversation=conversation, lease_for=lasts, entries=list(found))
 
+    @property
+    def _opening(self) -> TurnChange | None:
+        """The first change of the turn, which says how it was asked for."""
+        return next((entry.body for entry in self.entries if isinstance(entry.body, TurnChange)), None)
+
+    @property
+    def left_out(self) -> set[tuple[str, int]]:
+        """The entries that are not to be recalled, each with its conversation."""
+        named = self._opening.without_recall if self._opening else ()
+        return {(each.conversation or self.lease.conversation, each.entry) for each in named}
+
     @cached_property
     def assistant(self) -> Assistant:
         """Who answers, with the tools that the client runs; an error if it does not exist any more."""
         assistant = self.deps.assistant_of(self.conversation)
-        changes = (entry.body for entry in self.entries if isinstance(entry.body, TurnChange))
-        theirs = [AwaitedTool(tool) for tool in next((change.tools for change in changes), ())]
+        theirs = [AwaitedTool(tool) for tool in self._opening.tools] if self._opening else ()
         return replace(assistant, tools=assistant.tools.plus(theirs)) if theirs else assistant
 
     @cached_property

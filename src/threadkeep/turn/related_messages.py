@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from threadkeep.context.base import Sought
 from threadkeep.context.window import MOST_RECALLED
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
@@ -22,15 +23,16 @@ ENOUGH_WORDS = 2
 
 async def related_messages(
     active: ActiveTurn, entries: Sequence[Entry], found: LookedUp | None, room: int
-) -> list[tuple[Entry, float]]:
-    """Return messages before the newest question of some entries that have to do with it, with scores, the best first.
+) -> tuple[list[tuple[Entry, float]], Sought]:
+    """Return messages before the newest question of some entries that have to do with it, with scores, the best first,
+    and what they were looked for by. What the question's sender wants to be left out is.
 
     `room` is how many tokens may be shown; it decides how many messages are looked at.
     """
     messages = [(entry.parent, entry.body) for entry in entries if isinstance(entry.body, Message)]
     asked = max((place for place, (_, message) in enumerate(messages) if message.role is Role.USER), default=None)
     if asked is None or (head := messages[asked][0]) is None:
-        return []
+        return [], Sought()
     deps, lease = active.deps, active.lease
     history = [message for _, message in messages[:asked]]
     text = _looked_for(messages[asked][1].content[:MAX_QUERY_CHARACTERS], history, found)[:MAX_QUERY_CHARACTERS]
@@ -46,7 +48,8 @@ async def related_messages(
     related = await deps.store.related(lease.scope, lease.conversation, words, marks, head=head, limit=limit)
     # What was read already was counted, too.
     read = {entry.seq: entry for entry in entries}
-    return [(read.get(each.entry.seq, each.entry), each.score) for each in related]
+    wanted = (each for each in related if (each.entry.conversation, each.entry.seq) not in active.left_out)
+    return [(read.get(each.entry.seq, each.entry), each.score) for each in wanted], Sought(words, marks)
 
 
 def _looked_for(question: str, history: Sequence[Message], found: LookedUp | None) -> str:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.unit.context.logs import assistant, built, entries, entry, material, told, tool, user
-from threadkeep.context.base import Context, Cut
+from threadkeep.context.base import Context, Cut, Sought
 from threadkeep.conversation.entry import Summary
 from threadkeep.conversation.message import Message
 
@@ -48,7 +48,24 @@ def test_what_fell_out_of_the_window_is_recalled_with_the_question_dated_and_tra
             "What is my name?",
         )
     ]
-    assert context.trace[0] == {"kind": "recall", "entries": [1, 2]}
+    assert context.trace[0] == {"kind": "recall", "entries": [1, 2], "why": [{"entry": 1}, {"entry": 2}]}
+
+
+def test_the_trace_says_why_something_was_recalled() -> None:
+    said = ("Ada: Boats.", "Bob: A boat in Bergen.", "ok", *["so"] * 8, "Well.", "Who had boats?")
+    log = entries(*map(user, said))
+    sought = Sought((("boat", "boats"), ("oslo",)), (("ada",), ("20250101", "20240101")))
+    fields = {"entries": log[-1:], "turn": 13, "recalled": log[:3], "earlier": log[11:12], "sought": sought}
+    (recalled, _) = context_of(**fields, cut=Cut(first=13)).trace
+    date = {"date": "20250101"}
+    assert recalled["why"] == [
+        {"entry": 1, "words": ["boat"], "speaker": "ada", **date},
+        {"entry": 2, "words": ["boat"], **date},
+        {"entry": 3, **date},
+        {"entry": 12, **date},
+    ]
+    (recalled, _) = context_of(**{**fields, "sought": Sought((("boat", "boats"),))}, cut=Cut(first=13)).trace
+    assert recalled["why"][2:] == [{"entry": 3, "beside": 2}, {"entry": 12}]
 
 
 def test_nothing_is_recalled_that_is_in_the_window() -> None:

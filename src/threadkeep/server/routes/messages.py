@@ -72,6 +72,7 @@ def message_routes(conversations: Conversations) -> APIRouter:
             key=key(f"POST /v1/conversations/{conversation.id}/messages", canonical_body(body)),
             id=body.id,
             tools=body.tools,
+            without_recall=body.without_recall,
         )
         return await _answer(request, conversation, turn)
 
@@ -94,7 +95,7 @@ def message_routes(conversations: Conversations) -> APIRouter:
         chosen = body or RegenerateBody()
         conversation = await conversations.named(who.scope, id)
         made = key(f"POST /v1/conversations/{conversation.id}/regenerate", canonical_body(chosen))
-        turn = await conversation.regenerate(chosen.entry, key=made, tools=chosen.tools)
+        turn = await conversation.regenerate(key=made, **dict(chosen))
         return await _answer(request, conversation, turn)
 
     return router

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from pydantic import ValidationError
+
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Part
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import BusyPolicy, ClientTool, Turn, TurnState
-from threadkeep.errors import InvalidParent, LeaseLost
+from threadkeep.conversation.turn import MOST_LEFT_OUT, BusyPolicy, ClientTool, LeftOut, Turn, TurnState
+from threadkeep.errors import InvalidParent, InvalidValue, LeaseLost
 from threadkeep.store.base import ROOT
 from threadkeep.store.paging import backwards
 from threadkeep.store.values import Begin, Begun
@@ -31,8 +33,8 @@ class Loop(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Sending:
-    """A message to be accepted: its text, parts and, if its sender chose one, id, and the definitions of tools that its
-    sender runs. Without content the question `parent` is answered again."""
+    """A message to be accepted: its text, parts and, if its sender chose one, id, the definitions of tools that its
+    sender runs, and what is not to be recalled. Without content the question `parent` is answered again."""
 
     content: str | None
     id: str | None = None
@@ -43,6 +45,7 @@ class Sending:
     key: IdempotencyKey | None = None
     loop: Loop | None = None
     tools: Sequence[ClientTool | Mapping[str, Any]] = ()
+    without_recall: Sequence[LeftOut | Mapping[str, Any]] = ()
 
 
 async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: Sending) -> Begun:
@@ -74,6 +77,7 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
         lease_for=loop.lease_for,
         when_busy="reject" if sending.policy is BusyPolicy.REJECT else "queue",
         tools=tools,
+        without_recall=_left_out(sending.without_recall),
     )
     with deps.admission.admitted(scope, conversation):
         begun = await deps.store.begin(scope, conversation, begin)
@@ -82,6 +86,15 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
     if begun.lease is None and not begun.replayed:
         await _make_way(runner, scope, conversation, active)
     return begun
+
+
+def _left_out(given: Sequence[LeftOut | Mapping[str, Any]]) -> tuple[LeftOut, ...]:
+    if len(given) > MOST_LEFT_OUT:
+        raise InvalidValue(f"At most {MOST_LEFT_OUT} entries can be left out of what is recalled.")
+    try:
+        return tuple(LeftOut.model_validate(each) for each in given)
+    except ValidationError:
+        raise InvalidValue('What is not to be recalled is written {"entry": 3}, perhaps with "conversation".') from None
 
 
 async def accept_again(runner: TurnRunner, scope: Scope, conversation: str, entry: int | None, **how: Any) -> Begun:

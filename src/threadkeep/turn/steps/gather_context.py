@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from threadkeep.context.base import Audience, Context, Cut, Material, Window, newest_cut
+from threadkeep.context.base import Audience, Context, Cut, Material, Sought, Window, newest_cut
 from threadkeep.context.build import plan
 from threadkeep.context.marks import own
 from threadkeep.context.recall import worth_adding
@@ -71,9 +71,9 @@ async def gather_context(
         # Once a turn, so that its further calls begin with the same bytes.
         if active.recalled is None:
             earlier = await _earlier(active, entries) if planned.cut != cut else ()
-            active.recalled = await _recall(active, entries, cut, found, goes_on=planned.cut == cut), earlier
-        recalled, earlier = active.recalled
-        planned = plan(replace(material, recalled=recalled, earlier=earlier, cut=planned.cut))
+            recalled, sought = await _recall(active, entries, cut, found, goes_on=planned.cut == cut)
+            active.recalled = {"recalled": recalled, "earlier": earlier, "sought": sought}
+        planned = plan(replace(material, cut=planned.cut, **active.recalled))
     context = active.assistant.builder(planned)
     return context if found is None else replace(context, trace=(*context.trace, found.item))
 
@@ -171,7 +171,8 @@ async def _earlier(active: ActiveTurn, entries: tuple[Entry, ...]) -> tuple[Entr
         return ()
     lease, head = active.lease, entries[0].parent
     page = await active.deps.store.newest(lease.scope, lease.conversation, limit=PAGE, head=head) if head else ()
-    return tuple(reversed([*page, *(entry for entry in entries if entry.turn != lease.turn)]))
+    before = [*page, *(entry for entry in entries if entry.turn != lease.turn)]
+    return tuple(entry for entry in reversed(before) if (entry.conversation, entry.seq) not in active.left_out)
 
 
 async def _opening(active: ActiveTurn, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
@@ -213,16 +214,17 @@ async def _where_it_stands(active: ActiveTurn) -> tuple[str, ...]:
 
 async def _recall(
     active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut, found: LookedUp | None, *, goes_on: bool
-) -> tuple[Entry, ...]:
-    """Return messages that have to do with the question, the best first.
+) -> tuple[tuple[Entry, ...], Sought]:
+    """Return messages that have to do with the question, the best first, and what they were looked for by.
 
     Where the request goes on as the last one did, those behind the cut are in full view, and few others are worth
     adding.
     """
     room = active.assistant.policy.tokens(_room(active))
-    best = await related_messages(active, entries, found, room)
+    best, sought = await related_messages(active, entries, found, room)
     measured = await _measured(active, [entry for entry, _ in best])
     if not goes_on:
-        return tuple(measured)
+        return tuple(measured), sought
     scores = [score for _, score in best]
-    return worth_adding(list(zip(measured, scores, strict=True)), cut.seen_from, room, active.deps.count)
+    added = worth_adding(list(zip(measured, scores, strict=True)), cut.seen_from, room, active.deps.count)
+    return added, sought

@@ -1312,6 +1312,12 @@ export interface components {
              */
             tools: components["schemas"]["ClientTool"][];
             /**
+             * Without Recall
+             * @description Earlier entries that are not to be recalled for the answer.
+             * @default []
+             */
+            without_recall: components["schemas"]["LeftOut"][];
+            /**
              * Turn Id
              * @example run-1
              */
@@ -1770,6 +1776,16 @@ export interface components {
          * @enum {string}
          */
         KeyRole: "user" | "admin" | "service";
+        /**
+         * LeftOut
+         * @description An entry that is not to be recalled in a turn: of its own conversation, or of another of the same user.
+         */
+        LeftOut: {
+            /** Entry */
+            entry: number;
+            /** Conversation */
+            conversation?: string | null;
+        };
         /**
          * ListedConversation
          * @description A conversation as a list shows it: without its messages, its instructions and its metadata. `incomplete` is one
@@ -2259,6 +2275,12 @@ export interface components {
              * @default []
              */
             tools: components["schemas"]["ClientTool"][];
+            /**
+             * Without Recall
+             * @description Earlier entries that are not to be recalled for the answer.
+             * @default []
+             */
+            without_recall: components["schemas"]["LeftOut"][];
         };
         /**
          * Reply
@@ -2476,6 +2498,12 @@ export interface components {
              * @default []
              */
             tools: components["schemas"]["ClientTool"][];
+            /**
+             * Without Recall
+             * @description Earlier entries that are not to be recalled for the answer.
+             * @default []
+             */
+            without_recall: components["schemas"]["LeftOut"][];
         };
         /**
          * SessionMessage

@@ -30,7 +30,7 @@ export { View } from "./view.js";
  * What goes with a message. `parent` continues another entry than the head (null: none), `expected_head` refuses it if
  * the conversation has moved on; with the same `key`, or the same `id`, it is sent only once.
  * @typedef {{ parent?: number | null, expected_head?: number, policy?: "queue" | "reject" | "interrupt" | "rollback",
- *   key?: string, id?: string, tools?: Schemas["ClientTool"][] }} Sending
+ *   key?: string, id?: string, tools?: Schemas["ClientTool"][], without_recall?: Schemas["LeftOut"][] }} Sending
  */
 
 const ENDS = new Set(["turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted", "turn.waiting"]);
@@ -149,10 +149,10 @@ export class RemoteConversation {
   /**
    * Answers again beside an answer (left out: the newest).
    * @param {number} [entry]
-   * @param {{ key?: string }} [how]
+   * @param {Pick<Sending, "key" | "tools" | "without_recall">} [how]
    */
-  regenerate(entry, { key = newKey() } = {}) {
-    return new Turn(this, "/regenerate", { entry }, key);
+  regenerate(entry, { key = newKey(), ...how } = {}) {
+    return new Turn(this, "/regenerate", { entry, ...how }, key);
   }
 
   /**
