@@ -48,6 +48,7 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m bench.house --check
+	$(BIN)/python -m bench.looks
 	$(BIN)/python -m tests.contract --check
 	$(BIN)/oxfmt --check src/threadkeep_pages/web tests/unit/threadkeep_pages/web
 	$(BIN)/oxlint src/threadkeep_pages/web tests/unit/threadkeep_pages/web

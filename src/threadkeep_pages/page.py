@@ -38,6 +38,9 @@ DOCUMENT = "index.html"
 FIRST = "app.js"
 WHOLE = "whole.js"
 """The name of all modules together; there is no file of this name."""
+STYLES = ("scale.css", "controls.css", "style.css", "render.css")
+STYLE = "whole.css"
+"""The name of all style sheets together, in this order; there is no file of this name."""
 WORKER = "sw.js"
 OWN_HEADERS: Mapping[str, Mapping[str, str]] = {
     # The only document that may show an image of another site, in a frame, when the reader asks for it.
@@ -72,6 +75,7 @@ _DECLARED = re.compile(
     r"^export\s+(?P<kind>(?:async\s+)?function\*?|class|const)(?P<gap>\s+)(?P<name>[\w$]+)", re.MULTILINE
 )
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.MULTILINE)
+_STYLE_COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
 _DEFAULT = re.compile(r"(?<![\w.$`])export\s+default\s+")
 _LATE = re.compile(r"(?<![\w.$`])import\(")
 _LEFT = re.compile(r"^(?:import\b\s*[{*\"'].*|export\b.*)$", re.MULTILINE)
@@ -116,7 +120,8 @@ class PageFiles:
         if request.method not in ("GET", "HEAD"):
             raise HTTPException(405, headers={"Allow": "GET, HEAD"})
         name = scope["path"].removeprefix(scope.get("root_path", "")).lstrip("/")
-        file = self.whole() if name == WHOLE else self.file(name)
+        together = {WHOLE: self.whole, STYLE: self.style}
+        file = together[name]() if name in together else self.file(name)
         answer = file.answer(request)
         answer.headers.update(OWN_HEADERS.get(name, {}))
         await answer(scope, receive, send)
@@ -149,6 +154,12 @@ class PageFiles:
         """Return all modules that the page needs at once, as one."""
         return self._kept(WHOLE, self._state(), lambda: Packed.of(assemble(FIRST, self._bare).encode(), WHOLE))
 
+    def style(self) -> Packed:
+        """Return all style sheets of the page as one."""
+        state = self._state()
+        texts = (_STYLE_COMMENT.sub("", self._text(name)) for name in STYLES if name in state)
+        return self._kept(STYLE, state, lambda: Packed.of("".join(texts).encode(), STYLE))
+
     def document(self, root: str = "") -> Packed:
         """Return the document, with its addresses as the browser sees them: all of them are under `root`."""
         file = self.file(DOCUMENT)
@@ -166,12 +177,17 @@ class PageFiles:
         return self._kept(f"{WORKER} {root}", state, lambda: self._worker(list(state), root))
 
     def _worker(self, names: list[str], root: str) -> Packed:
-        apart = {*order(FIRST, self._text), WORKER}
+        apart = {*order(FIRST, self._text), *STYLES, WORKER}
         # Files that are loaded on demand are cached when they are used.
         kept = [name for name in names if name.endswith(_KEPT) and name not in apart and not name.startswith(_LATER)]
-        etags = [self.whole().etag, self.document(root).etag, *(self.file(name).etag for name in [WORKER, *kept])]
+        etags = [
+            self.whole().etag,
+            self.style().etag,
+            self.document(root).etag,
+            *(self.file(name).etag for name in [WORKER, *kept]),
+        ]
         version = hashlib.blake2s("".join(etags).encode(), digest_size=8).hexdigest()
-        files = [f"{root}/{path}" for path in ("", *(f"static/{name}" for name in [WHOLE, *kept]))]
+        files = [f"{root}/{path}" for path in ("", *(f"static/{name}" for name in [WHOLE, STYLE, *kept]))]
         shell = {"version": version, "root": root, "files": files}
         return Packed.of(f"const SHELL = {json.dumps(shell)};\n{self._text(WORKER)}".encode(), WORKER)
 

@@ -16,8 +16,7 @@ DOCUMENT = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Parts</title>
-<link rel="stylesheet" href="/static/style.css">
-<link rel="stylesheet" href="/static/render.css">
+<link rel="stylesheet" href="/static/whole.css">
 </head>
 <body><main id="root"></main></body>
 </html>

@@ -1,5 +1,5 @@
-"""For everybody: axe-core finds nothing in light and dark, a screen reader hears each answer begin and end once, motion
-can be turned down, and every language is written in its own direction."""
+"""For everybody: axe-core finds nothing in light, dark and forced colours, a screen reader hears each answer begin and
+end once, motion can be turned down, and every language is written in its own direction."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -44,10 +44,11 @@ WIDE_THINGS = "\n\n".join(
 DIRECTIONS = "all => all.map((one) => getComputedStyle(one).direction)"
 
 
-@pytest_asyncio.fixture(loop_scope="session", params=["light", "dark"])
+@pytest_asyncio.fixture(loop_scope="session", params=["light", "dark", "forced"])
 async def looking(request: pytest.FixtureRequest, new_context: NewContext, stage: Server) -> AsyncIterator[Person]:
-    """Somebody who sees the page in light, or in dark."""
-    context = await new_context(color_scheme=request.param, reduced_motion="reduce", **WIDE)
+    """Somebody who sees the page in light, in dark, or in colours of their own."""
+    colours = {"forced_colors": "active"} if request.param == "forced" else {"color_scheme": request.param}
+    context = await new_context(**colours, reduced_motion="reduce", **WIDE)
     yield Person(await context.new_page(), stage.url)
 
 

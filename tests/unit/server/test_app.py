@@ -58,7 +58,7 @@ async def test_the_page_and_all_it_links_to_are_served(client: httpx.AsyncClient
     page = await client.get("/")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     linked = re.findall(r'(?:href|src)="(/[^"]+)"', page.text)
-    assert {"/static/style.css", "/static/render.css", "/static/whole.js", "/static/icon.svg"} <= set(linked)
+    assert {"/static/whole.css", "/static/whole.js", "/static/icon.svg"} <= set(linked)
     for path in linked:
         assert (await client.get(path)).status_code == 200, path
 

@@ -129,7 +129,7 @@ async def test_the_service_worker_knows_the_files_and_changes_with_each_of_them(
         return found
 
     before = await shell()
-    assert before["files"] == ["/", "/static/whole.js", "/static/late.js"]
+    assert before["files"] == ["/", "/static/whole.js", "/static/whole.css", "/static/late.js"]
     assert await shell() == before
     versions = {before["version"]}
     for name in ("late.js", "c.js", "index.html", "sw.js"):
