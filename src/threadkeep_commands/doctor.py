@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from http.client import HTTPConnection, HTTPException
+from importlib.util import find_spec
 from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import NamedTuple
@@ -232,7 +233,7 @@ async def check_assistants(settings: Settings) -> AsyncIterator[Finding]:
         known = found_assistants(settings)
         load_counter(settings.token_counter)
     except ThreadkeepError as error:
-        advice = "install what is missing, or correct threadkeep.toml"
+        advice = "install what is missing, or correct the settings"
         yield Finding(Grade.FAIL, "assistants", str(error), advice)
         return
     yield Finding(Grade.OK, "assistants", ", ".join(known))
@@ -245,7 +246,18 @@ async def check_assistants(settings: Settings) -> AsyncIterator[Finding]:
             yield Finding(Grade.WARN, "dialects", text, "install Threadkeep whole, if older clients use it")
         elif name not in known:
             text = f"{name}, which is to answer in the dialect {dialect}, is not there; {next(iter(known))} answers"
-            yield Finding(Grade.WARN, "dialects", text, "correct [dialects] in threadkeep.toml, or install it")
+            advice = f"if older clients come, {EXTRA}, or name another assistant: [dialects] in a threadkeep.toml"
+            yield Finding(Grade.WARN, "dialects", text, advice)
+
+
+async def check_files(settings: Settings) -> AsyncIterator[Finding]:
+    """Say what cannot be read of attached files."""
+    missing = [
+        what for what, package in (("the text of PDF", "pypdf"), ("smaller images", "PIL")) if not find_spec(package)
+    ]
+    if missing:
+        text = f"models get no {' and no '.join(missing)}"
+        yield Finding(Grade.WARN, "files", text, "if you want that, pip install 'threadkeep[files]'")
 
 
 async def check_address(settings: Settings) -> AsyncIterator[Finding]:
@@ -265,6 +277,7 @@ CHECKS: tuple[Callable[[Settings], AsyncIterator[Finding]], ...] = (
     check_model,
     check_assistants,
     check_mcp,
+    check_files,
     check_address,
     check_port,
 )

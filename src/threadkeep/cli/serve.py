@@ -179,7 +179,7 @@ def _telemetry(environment: Mapping[str, str]) -> list[Any]:
 
 def _check_model(conversations: Conversations, name: str | None) -> None:
     """Refuse to serve with a model that does not exist; one that only lacks a key can be set right while it serves."""
-    if name is None or name.partition(":")[0] == "local":  # which is large, and loaded when it is first asked
+    if name is None:
         return
     try:
         conversations.model(name)

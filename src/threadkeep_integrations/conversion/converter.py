@@ -7,6 +7,7 @@ is ended, and its file has no text or smaller image.
 """
 
 import asyncio
+import logging
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import Counter, OrderedDict
@@ -17,6 +18,8 @@ from pathlib import Path
 
 from threadkeep.conversion import IMAGE_SIDE, LARGEST_FILE, Converter
 from threadkeep.errors import RateLimited
+
+logger = logging.getLogger("threadkeep.conversion")
 
 PROGRAM = Path(__file__).with_name("program.py")
 AT_A_TIME = 2
@@ -30,6 +33,8 @@ MOST_CACHED = 32 << 20
 ENTRY = 1000
 """What each cached image counts besides its bytes; one that need not be converted has none."""
 
+_PDF = b"%PDF-"
+
 
 class FileConverter(Converter):
     """Converts files in processes; images to `image_side` pixels (0: not at all)."""
@@ -39,9 +44,13 @@ class FileConverter(Converter):
         self._turns: dict[Hashable, asyncio.Lock] = {}
         self._waiting: Counter[Hashable] = Counter()
         self._image_side = image_side if find_spec("PIL") else 0
+        self._reads_pdf = find_spec("pypdf") is not None
         self._made: OrderedDict[str, bytes] = OrderedDict()
 
     async def text(self, data: bytes, user: Hashable) -> str:
+        if data.startswith(_PDF) and not self._reads_pdf:
+            logger.warning("the text of a PDF is not read, for models and search: pip install 'threadkeep[files]'")
+            return ""
         written, _ = await self._run(data, user, "text", MOST_TEXT, 4 * MOST_TEXT + 100)
         return written.decode("utf-8", "ignore").strip()
 

@@ -200,3 +200,11 @@ async def test_a_user_has_so_many_files_waiting_and_no_more(monkeypatch: pytest.
         await FileConverter().text(b"x", "ada")
     large = image(200, 100)
     assert await FileConverter(64).image("f", large, "ada") == large
+
+
+async def test_a_pdf_is_left_unread_where_its_package_is_missing_and_the_log_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("threadkeep_integrations.conversion.converter.find_spec", lambda name: None)
+    assert await FileConverter().text(b"%PDF-1.4 and more", "ada") == ""
+    assert "pip install 'threadkeep[files]'" in caplog.text
