@@ -45,7 +45,7 @@ def program(release: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
     versions = folder / "versions.txt"
     versions.write_text("\n".join(re.findall(r"^[\w.-]+==[^\s;]+", pinned, re.MULTILINE)), encoding="utf-8")
     venv.create(folder / "venv")
-    pip = [
+    pip: list[str | Path] = [
         sys.executable,
         "-m",
         "pip",
