@@ -19,6 +19,8 @@ from re import _constants, _parser  # type: ignore[attr-defined]
 from types import FrameType
 from typing import Any
 
+from threadkeep.errors import PackageMissing
+
 METHODS = frozenset({"search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"})
 TAILS = ("!", "y", "!y")
 KINDS = {
@@ -64,8 +66,18 @@ class Found:
 
 
 def modules(package: str) -> list[str]:
-    """Return the names of all modules in a package, and its own."""
-    return [package, *(found.name for found in walk_packages(import_module(package).__path__, f"{package}."))]
+    """Return the names of all modules in a package, and its own, but for those that need a framework: these have
+    environments of their own."""
+    found = [package, *(found.name for found in walk_packages(import_module(package).__path__, f"{package}."))]
+    return [name for name in found if _is_here(name)]
+
+
+def _is_here(name: str) -> bool:
+    try:
+        import_module(name)
+    except PackageMissing:
+        return False
+    return True
 
 
 def patterns(package: str) -> Iterator[Found]:

@@ -21,6 +21,7 @@ from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.parts import Part, split_text
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.share import Share
+from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import AnswerOptions, BusyPolicy, SendOptions, Turn, TurnState
 from threadkeep.conversation.value import check_json, checked
 from threadkeep.errors import EntryNotFound, InvalidCursor, InvalidValue, LeaseLost
@@ -247,12 +248,19 @@ class ConversationHandle:
         return appended.entries[0]
 
     @checked
-    async def append(self, *messages: Message, key: Key | None = None, parent: int | None = None) -> tuple[Entry, ...]:
-        """Add messages after the head, or after another entry (0: as a new beginning), without answering them, such as
-        a history from elsewhere."""
+    async def append(
+        self,
+        *messages: Message | StateChange,
+        key: Key | None = None,
+        parent: int | None = None,
+        expected_head: int | None = None,
+    ) -> tuple[Entry, ...]:
+        """Add messages, and what they change of the state, after the head, or after another entry (0: as a new
+        beginning), without answering them, such as a history from elsewhere; `StaleHead` if the head is not the
+        expected one (0: none yet)."""
         body = [message.model_dump(mode="json") for message in messages] if isinstance(key, str) else []
-        named = self._key("append", key, body)
-        appended = await self._store.append(self.scope, self.id, Append(bodies=messages, parent=parent, key=named))
+        added = Append(bodies=messages, parent=parent, expected_head=expected_head, key=self._key("append", key, body))
+        appended = await self._store.append(self.scope, self.id, added)
         self._log_reuse()
         return appended.entries
 

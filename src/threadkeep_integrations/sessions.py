@@ -3,19 +3,24 @@
 It is found or made when it is first needed, and read from its newest message on.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Any
 
+from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import id_of
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL, Scope
+from threadkeep.conversation.state import StateChange
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound
 from threadkeep.store.paging import MOST_WALKED
+from threadkeep_integrations.records import Form
+
+PAGE = 100
 
 
 class SessionLog:
@@ -59,6 +64,30 @@ class SessionLog:
                 return
         raise ConversationNotFound
 
+    async def extend(self, bodies: Sequence[Message | StateChange], head: int, **fields: Any) -> int:
+        """Add entries behind the newest one if that is still `head` (0: there is none), in one step, and return the new
+        head; `StaleHead` if it is not, `ConversationNotFound` if it was deleted. `fields` are for a new one."""
+        self._fields |= fields
+        conversation = await self.conversation()
+        try:
+            added = await conversation.append(*bodies, expected_head=head)
+        except ConversationNotFound:
+            self._handle = None
+            raise
+        return max(entry.seq for entry in added if entry.continues_branch)
+
+    async def whole(self) -> tuple[int, list[Message]]:
+        """Return the newest entry (0: there is none), and all messages as of that one, oldest first."""
+        entries = await self._walked(None)
+        return entries[-1].seq if entries else 0, [entry.body for entry in entries if isinstance(entry.body, Message)]
+
+    async def records(self, form: Form, limit: int | None = None) -> list[Any]:
+        """Return the records of a form, oldest first, or only so many of the newest."""
+        if limit is not None and limit <= 0:
+            return []
+        found = form.records([message for _, message in await self.entries(form.begun, limit)])
+        return found if limit is None else found[-limit:]
+
     async def newest(self, read: Callable[[Message], Sequence[Any]]) -> tuple[Entry, Message] | None:
         """Return the newest message in which the framework reads something, with its entry."""
         found = await self.entries(read, 1)
@@ -73,16 +102,38 @@ class SessionLog:
 
     async def entries(self, read: Callable[[Message], Sequence[Any]], limit: int | None) -> list[tuple[Entry, Message]]:
         """Return messages with their entries, oldest first: all, or those with so many of the newest items."""
-        conversation, taken, left = await self.found(), list[tuple[Entry, Message]](), limit
-        if conversation is None:
-            return []
+        left = limit
+
+        def is_enough(entry: Entry) -> bool:
+            nonlocal left
+            if left is not None and isinstance(entry.body, Message):
+                left -= len(read(entry.body))
+            return left is not None and left <= 0
+
         page = MOST_WALKED if limit is None else min(limit + 1, MOST_WALKED)
+        entries = await self._walked(is_enough, page)
+        return [(entry, entry.body) for entry in entries if isinstance(entry.body, Message)]
+
+    async def _walked(self, is_enough: Callable[[Entry], bool] | None, page: int = MOST_WALKED) -> list[Entry]:
+        """Return the branch, oldest entry first, from that one on with which it is enough."""
+        taken = list[Entry]()
+        if (conversation := await self.found()) is None:
+            return taken
         with suppress(ConversationNotFound):  # it was deleted since
             async with aclosing(conversation.reading.backwards(page=page)) as entries:
                 async for entry in entries:
-                    if isinstance(entry.body, Message):
-                        taken.append((entry, entry.body))
-                        left = None if left is None else left - len(read(entry.body))
-                    if left is not None and left <= 0:
+                    taken.append(entry)
+                    if is_enough is not None and is_enough(entry):
                         break
         return taken[::-1]
+
+
+async def all_conversations(conversations: Conversations, **how: Any) -> AsyncIterator[Conversation]:
+    """Yield all conversations of a list, page by page, as a whole."""
+    after = None
+    while True:
+        page = await conversations.list(limit=PAGE, after=after, by_activity=True, whole=True, **how)
+        for found in page.items:
+            yield found
+        if (after := page.next) is None:
+            return

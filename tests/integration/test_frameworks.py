@@ -10,7 +10,7 @@ from tests.clients import framework_python
 from tests.documents import ROOT
 
 PROGRAMS = ROOT / "tests" / "frameworks"
-OPTIONS = ("--noconftest", "-c", "pytest.ini", "-q", "-p", "no:cacheprovider", "--rootdir")
+OPTIONS = ("--noconftest", "--import-mode=importlib", "-c", "pytest.ini", "-q", "-p", "no:cacheprovider", "--rootdir")
 SETTINGS = """[pytest]
 asyncio_mode = auto
 asyncio_default_fixture_loop_scope = function

@@ -1,0 +1,119 @@
+"""What a framework gives as records of its own (events, lines of a transcript, requests) as messages, and back.
+
+The messages are what people read, search and export; the records stand beside the first of them. What is too large for
+one entry goes into several.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.parts import Raw, Reasoning
+from threadkeep_integrations.raw_items import plain, raw_items, raw_part
+
+MOST = 120_000
+"""A message and its records have at most so many characters together: an entry may hold a mebibyte."""
+SHOWN = 8_000
+"""Of a text that is longer than an entry so much is shown. The records have all of it."""
+PIECES = " in pieces"
+"""What the name of a form ends with where the records go on in the messages that follow."""
+
+
+class Form(NamedTuple):
+    """The form of one framework: its name, what records that belong together say (at least one message; its role is who
+    speaks in them), and what a message of somebody else is as records."""
+
+    of: str
+    said: Callable[[Sequence[Any]], Sequence[Message]]
+    plainest: Callable[[Message], list[Any]]
+
+    def messages(self, records: Sequence[Any]) -> list[Message]:
+        """Return records that belong together as messages, of which the first has them beside it."""
+        given = plain(list(records))
+        first, *others = self.said(given)
+        text = json.dumps(given, ensure_ascii=False)
+        if len(text) + sum(len(each.content) for each in (first, *others)) > MOST:
+            return self._in_pieces([first, *others], text)
+        return [_with(first, raw_part(self.of, given, first.content)), *map(self._following, others)]
+
+    def records(self, messages: Iterable[Message]) -> list[Any]:
+        """Return the records of messages that follow each other."""
+        return [record for each in self.by_message(messages) for record in each]
+
+    def by_message(self, messages: Iterable[Message]) -> Iterator[list[Any]]:
+        """Yield the records of each message; those of a message that goes on in others come with the last of these."""
+        first, begun, count = None, list[str](), 0
+        for message in messages:
+            match self._piece(message):
+                case None:
+                    first, begun = None, []
+                    yield self._of_one(message)
+                    continue
+                case (0, count, text):
+                    first, begun = message, [text]
+                case (at, count, text) if first is not None and at == len(begun):
+                    begun.append(text)
+                case _:
+                    first = None  # its beginning was left out
+            is_whole = first is not None and len(begun) == count
+            yield self._joined(first, "".join(begun)) if first is not None and is_whole else []
+
+    def begun(self, message: Message) -> list[Any]:
+        """Return the records of a message, or only its first piece, so that they can be counted one by one."""
+        piece = self._piece(message)
+        return self._of_one(message) if piece is None else [piece] if piece[0] == 0 else []
+
+    def _piece(self, message: Message) -> tuple[int, int, str] | None:
+        match raw_items(message, self.of + PIECES):
+            case [int(at), int(count), str(text)]:
+                return at, count, text
+            case _:
+                return None
+
+    def _of_one(self, message: Message) -> list[Any]:
+        kept = raw_items(message, self.of)
+        return self.plainest(message) if kept is None else self._checked(message, kept)
+
+    def _joined(self, first: Message, text: str) -> list[Any]:
+        with suppress(ValueError):
+            if isinstance(records := json.loads(text), list):
+                return self._checked(first, records)
+        return self.plainest(first)
+
+    def _checked(self, message: Message, records: list[Any]) -> list[Any]:
+        # Who may send a message may send parts: nobody speaks as somebody else by them, or breaks a session.
+        with suppress(AttributeError, LookupError, TypeError, ValueError):
+            if not records or self.said(records)[0].role is message.role:
+                return records
+        return self.plainest(message)
+
+    def _following(self, message: Message) -> Message:
+        return _with(message, Raw(of=self.of, items=[]))
+
+    def _in_pieces(self, said: Sequence[Message], text: str) -> list[Message]:
+        pieces = [text[at : at + MOST] for at in range(0, len(text), MOST)]
+        parts = [Raw(of=self.of + PIECES, items=[at, len(pieces), each]) for at, each in enumerate(pieces)]
+        first, *others = map(_shortened, said)
+        silent = [Message(role=Role.ASSISTANT, parts=(part,)) for part in parts[1:]]
+        return [_with(first, parts[0]), *silent, *map(self._following, others)]
+
+
+def _with(message: Message, part: Raw) -> Message:
+    return message.model_copy(update={"parts": (*message.parts, part)})
+
+
+def _shortened(message: Message) -> Message:
+    calls = tuple(
+        call.model_copy(update={"args": {"…": _short(text)}})
+        if len(text := json.dumps(call.args, ensure_ascii=False)) > SHOWN
+        else call
+        for call in message.tool_calls
+    )
+    thoughts = tuple(Reasoning(text=_short(part.text)) for part in message.parts if isinstance(part, Reasoning))
+    return message.model_copy(update={"content": _short(message.content), "tool_calls": calls, "parts": thoughts})
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
