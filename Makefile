@@ -95,6 +95,7 @@ failover: .venv/.test-stamp programs ## kill and freeze a PostgreSQL beside its 
 
 citus: .venv/.test-stamp ## the suites of store and server on a Citus of three machines, which then fail and move (SEED=1)
 	@$(BIN)/python -m tests.citus_programs
+	@THREADKEEP_TEST_CELLS=1 THREADKEEP_TEST_POSTGRES=citus $(BIN)/pytest -q tests/integration/test_postgres_cells.py
 	@THREADKEEP_TEST_POSTGRES=citus $(BIN)/pytest -q -n 2 --dist loadfile $(ON_CITUS) -k "postgresql or citus"
 	@$(BIN)/python -m tests.acceptance.torture_citus --seed $(SEED)
 

@@ -21,6 +21,9 @@ class PostgresAudit(AuditLog):
         if not (key := await self._db.tenant(tenant)):
             return []
         await self._pool.call("make_pending", key)
+        for cell in (await self._db.keys(tenant))[1:]:
+            while await self._pool.call("move_acts", cell, key, PAGE):
+                pass
         while pending := await self._pool.call("pending_acts", key, PAGE):
             await self._chain(tenant, key, [(each["key"], AuditRow(0, *each["act"])) for each in pending])
         return await self._stored(key, wanted, limit)

@@ -1,7 +1,8 @@
 """The database as the rest of this folder uses it: calls, the keys of scopes, refusals as errors, rows as values."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
+from time import monotonic
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import asyncpg
@@ -35,8 +36,10 @@ from threadkeep.store.codec import (
     encode_id,
 )
 from threadkeep.store.unreached import Unreached
+from threadkeep.store.values import Statistics
+from threadkeep_postgres.cells import KNOWN_FOR, Cells, pseudonym
 from threadkeep_postgres.jsonb import dump_fields, dump_text, load, load_text, restore
-from threadkeep_postgres.pool import Pool
+from threadkeep_postgres.pool import ATTEMPTS, Pool
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -114,51 +117,89 @@ class Translator:
 
 
 class Database:
-    """A pool, and the keys of tenants, users and conversations."""
+    """A pool, and the keys of tenants' cells, users and conversations."""
 
-    def __init__(self, pool: Pool, unreached: Unreached) -> None:
+    def __init__(self, pool: Pool, unreached: Unreached, secret: bytes) -> None:
         self.pool = pool
+        self._secret = secret
         self.unreached = unreached
         self.translator = Translator()
-        self._tenants: Remembered[str, int] = Remembered()
+        self._tenants: Remembered[str, tuple[Cells, float]] = Remembered()
         self._scopes: Remembered[Scope, tuple[int, int]] = Remembered()
         self._places: Remembered[tuple[str, str, str], Place] = Remembered()
 
-    async def tenant(self, name: str, *, make: bool = False) -> int:
-        """Return the key of a tenant, which never changes; 0, which is nobody's, if there is none and none is made."""
-        key = self._tenants.get(name)
-        if key is None:
-            if make:
-                await self.pool.call("make_tenant", name)
-            found = await self.pool.call("tenant_key", name)
+    async def cells(self, tenant: str, *, make: bool = False) -> Cells | None:
+        """Return the cells of a tenant; none if there is no such tenant and none is made."""
+        cells, read_at = self._tenants.get(tenant, (None, 0.0))
+        if cells is None or read_at + KNOWN_FOR < monotonic():
+            if cells is None and make:
+                await self.pool.call("make_tenant", tenant)
+            asked_at = monotonic()
+            found = await self.pool.call("cells", tenant)
             if not found:
-                return 0
-            key = self._tenants[name] = found[0]["key"]
-        return key
+                return None
+            keys, opens, times = zip(*found, strict=True)
+            cells, _ = self._tenants[tenant] = Cells(keys, opens, times[0]), asked_at
+        return cells
+
+    def forget_cells(self, tenant: str) -> None:
+        """Read the cells of a tenant anew when they are needed."""
+        self._tenants.pop(tenant, None)
+
+    async def keys(self, tenant: str) -> tuple[int, ...]:
+        """Return the keys of all cells of a tenant; 0, which is nobody's, if there is none."""
+        cells = await self.cells(tenant)
+        return (0,) if cells is None else cells.keys
+
+    async def tenant(self, name: str, *, make: bool = False) -> int:
+        """Return the key of a tenant's home, which never changes; 0 if there is no such tenant and none is made."""
+        cells = await self.cells(name, make=make)
+        return 0 if cells is None else cells.keys[0]
 
     async def scope(self, scope: Scope) -> tuple[int, int] | None:
-        """Return the keys of tenant and user, if they ever stored something. They never change."""
+        """Return the keys of cell and user, if they ever stored something. They never change."""
         known = self._scopes.get(scope)
-        if known is None and (tenant := await self.tenant(scope.tenant)):
-            for row in await self.pool.call("find_person", tenant, scope.user):
-                known = self._scopes[scope] = (tenant, row["owner"])
+        if known is None and (cells := await self.cells(scope.tenant)):
+            for cell in cells.may_have(scope.user):
+                unnamed = pseudonym(self._secret, cell, scope.user)
+                if found := await self.pool.call("find_person", cell, scope.user, unnamed):
+                    known = self._scopes[scope] = (cell, found[0]["owner"])
+                    break
         return known
 
-    async def whose(self, tenant: str, user: str | None) -> tuple[int, int | None]:
-        """Return the keys of a tenant and, if one is named, of a user; 0 for who never stored anything."""
+    async def whose(self, tenant: str, user: str | None) -> list[tuple[int, int | None]]:
+        """Return the keys of a tenant's cells or, if one is named, of a user; 0 for who never stored anything."""
         if user is None:
-            return await self.tenant(tenant), None
-        return await self.scope(Scope(tenant=tenant, user=user)) or (0, 0)
+            return [(cell, None) for cell in await self.keys(tenant)]
+        return [await self.scope(Scope(tenant=tenant, user=user)) or (0, 0)]
 
     async def enter(self, scope: Scope) -> tuple[int, int]:
-        """Return the keys of tenant and user, made when they first store something."""
-        known = await self.scope(scope)
-        if known is None:
-            tenant = await self.tenant(scope.tenant, make=True)
-            drawn = (await self.pool.one("draw_key"))[0]
-            entered = await self.pool.one("enter_person", tenant, scope.user, drawn)
-            known = self._scopes[scope] = (tenant, entered["owner"])
-        return known
+        """Return the keys of cell and user, made when they first store something."""
+        for _ in range(ATTEMPTS):
+            if (known := await self.scope(scope)) is not None:
+                return known
+            cells = await self.cells(scope.tenant, make=True)
+            if cells is not None:
+                drawn, cell = (await self.pool.one("draw_key"))[0], cells.home_of(scope.user)
+                entered = await self.pool.one("enter_person", cell, scope.user, drawn, cells.until)
+                if entered["owner"] is not None:
+                    known = self._scopes[scope] = (cell, entered["owner"])
+                    return known
+            # What was known is too old to go by.
+            self.forget_cells(scope.tenant)
+        raise StoreBusy
+
+    async def each_cell(self, verb: str, tenant: str, *arguments: Any) -> list[asyncpg.Record]:
+        """Return what all cells of a tenant answer, one after the other."""
+        return [row for cell in await self.keys(tenant) for row in await self.pool.call(verb, cell, *arguments)]
+
+    async def tenants(self) -> tuple[str, ...]:
+        """Return the names of all tenants."""
+        return tuple(dict.fromkeys(row["name"] for row in await self.pool.call("tenants", None, None)))
+
+    async def statistics(self, keys: Sequence[tuple[int, int | None]], id: bytes | None = None) -> Statistics:
+        """Return how much cells or users have stored, together."""
+        return sum([Statistics(**dict(await self.pool.one("statistics", *each, id))) for each in keys], Statistics())
 
     async def each_tenant(
         self, job: str, work: Callable[[int], Awaitable[T]], lease_for: timedelta | None = None

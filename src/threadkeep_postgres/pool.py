@@ -60,6 +60,8 @@ class _Link:
 
     async def call(self, verb: str, arguments: Sequence[Any]) -> list[asyncpg.Record]:
         """Return the rows of an answer."""
+        if verb == "move_acts":
+            return await self._move_acts(*arguments)
         self.is_asked = False
         try:
             statement = self._statements.get(verb) or await self._prepare(verb, len(arguments))
@@ -81,6 +83,15 @@ class _Link:
         name = f"threadkeep_{sha256(sql.encode()).hexdigest()[:32]}"
         statement = self._statements[verb] = await self.connection.prepare(sql, name=name)
         return statement
+
+    async def _move_acts(self, cell: int, home: int, most: int) -> list[asyncpg.Record]:
+        """Take pending acts out of one cell of a tenant and add them to its home: alone in taking a transaction of
+        several calls, because each is sent to the machine of its cell."""
+        async with self.connection.transaction():
+            taken = await self.call("take_acts", (cell, most))
+            for row in taken:
+                await self.call("add_act", (home, row["act"], row["at"]))
+        return taken
 
     def look(self) -> None:
         """Cut the connection if it does not answer in time. Looks are counted, not seconds: a process that was frozen

@@ -3,9 +3,13 @@
 -- here: see jsonb.py. PostgreSQL keeps samples of columns for its planner: of content and names it must not (STATISTICS 0),
 -- because nobody can remove them with the content.
 
+-- A tenant has a row for each of its cells: see cells.py. Its first one, 0, is always open.
 CREATE TABLE threadkeep.tenant (
     key integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    name text COLLATE "C" NOT NULL UNIQUE
+    cell smallint NOT NULL DEFAULT 0,
+    opens_at timestamptz,
+    name text COLLATE "C" NOT NULL,
+    UNIQUE (name, cell)
 );
 
 -- A person of whom nothing is left is known by a pseudonym, and its name stands in no file. Keys are drawn from a sequence before

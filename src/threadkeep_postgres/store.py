@@ -17,7 +17,8 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Turn
-from threadkeep.errors import ConversationNotFound, EntryNotFound, StoreUnavailable
+from threadkeep.errors import ConversationNotFound, EntryNotFound, InvalidValue, StoreUnavailable
+from threadkeep.store.audit import act_now
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id, microseconds
@@ -41,6 +42,7 @@ from threadkeep.store.values import (
 )
 from threadkeep_postgres.address import CONNECT_SECONDS
 from threadkeep_postgres.audit import PostgresAudit
+from threadkeep_postgres.cells import MOST_CELLS, OPENS_AFTER, Cells, merged
 from threadkeep_postgres.database import Columns, Database, number, optional, to_conversation, to_tree, to_turn
 from threadkeep_postgres.files import PostgresFiles
 from threadkeep_postgres.keyring import PostgresKeyRing
@@ -71,7 +73,7 @@ class PostgresStore(RuledStore):
     def __init__(self, pool: Pool, clock: Clock, ids: IdSource, max_bytes: int, secret: bytes) -> None:
         super().__init__(clock, ids, max_bytes)
         self._pool = pool
-        self._db = Database(pool, self.unreached)
+        self._db = Database(pool, self.unreached, secret)
         self.keyring = PostgresKeyRing(self._db)
         self.audit = PostgresAudit(self._db, secret)
         self.files = PostgresFiles(self._db)
@@ -148,10 +150,15 @@ class PostgresStore(RuledStore):
         return await self._db.conversation(scope, conversation)
 
     async def _list(self, asked: ListQuery) -> Listing:
+        if isinstance(asked.whose, Scope):
+            keys = await self._db.scope(asked.whose)
+            return await self._listed(asked, *keys) if keys else Listing(())
+        cells = [cell for cell in await self._db.keys(asked.tenant) if cell]
+        return merged([await self._listed(asked, cell, None) for cell in cells])
+
+    async def _listed(self, asked: ListQuery, *keys: int | None) -> Listing:
+        """Return what one cell has of a list."""
         before, scope = _before(*asked.before), asked.whose if isinstance(asked.whose, Scope) else None
-        keys = await self._db.scope(scope) if scope else (await self._db.tenant(asked.tenant), None)
-        if keys is None or not keys[0]:
-            return Listing(())
         floor = await self._pool.call("list_floor", *keys, *before, LOOKED_AT) if asked.is_filtered else ()
         reached = (microseconds(floor[0]["updated_at"]), floor[0]["key"]) if floor else None
         places = (*before, *(tuple(floor[0]) if floor else (_LONG_AGO, 0)))
@@ -299,22 +306,34 @@ class PostgresStore(RuledStore):
 
     async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
         only = None if conversation is None else encode_id(conversation)
-        return Statistics(
-            **dict(await self._pool.one("statistics", *await self._db.whose(check_id(tenant), user), only))
-        )
+        return await self._db.statistics(await self._db.whose(check_id(tenant), user), only)
 
     async def users(self, tenant: str) -> tuple[str, ...]:
-        return tuple(row["name"] for row in await self._pool.call("users", await self._db.tenant(check_id(tenant))))
+        return tuple(sorted(row["name"] for row in await self._db.each_cell("users", check_id(tenant))))
 
     async def owner(self, tenant: str, conversation: str) -> Scope:
-        key = await self._db.tenant(check_id(tenant))
-        rows = await self._pool.call("owner_of", key, encode_id(check_id(conversation)))
+        rows = await self._db.each_cell("owner_of", check_id(tenant), encode_id(check_id(conversation)))
         if not rows:
             raise ConversationNotFound
         return Scope(tenant=tenant, user=rows[0]["name"])
 
+    async def cells(self, tenant: str, most: int = 1) -> Cells:
+        """Return the cells of a tenant, made if it has fewer; those that are new open a minute later, so that every
+        server knows of them by then."""
+        if not 1 <= most <= MOST_CELLS:
+            raise InvalidValue(f"A tenant has 1 to {MOST_CELLS} cells.")
+        made = await self._pool.call("widen", check_id(tenant), most, OPENS_AFTER)
+        if made:
+            act = act_now(self._clock, "tenant.widened", f"tenant:{tenant}", cells=most)
+            await self.audit.append(tenant, act)
+        self._db.forget_cells(tenant)
+        cells = await self._db.cells(tenant)
+        if cells is None:
+            raise InvalidValue(f"There is no tenant {tenant}.")
+        return cells
+
     async def tenants(self) -> tuple[str, ...]:
-        return tuple(row["name"] for row in await self._pool.call("tenants", None, None))
+        return await self._db.tenants()
 
 
 def _draft(line: Columns, offset: int) -> Draft:

@@ -20,7 +20,7 @@ from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import size_of
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.rules import Decision, Verb, check_same, key_use
-from threadkeep.store.values import Created, Statistics
+from threadkeep.store.values import Created
 from threadkeep.text.words import words
 from threadkeep_postgres.database import REMEMBERED, Database, Place, Remembered, facts_columns
 from threadkeep_postgres.ends import BesideEnd, Commit, MissingError, PostgresEnd, new_end, read_end, to_commit
@@ -116,9 +116,13 @@ class Log:
         rooms = []
         for holder in caps.to_count(scope, brought):
             owner = None if holder.user is None else keys[1]
-            kept = Statistics(**dict(await self._db.pool.one("statistics", keys[0], owner, None)))
+            # What other cells of the tenant have is counted a moment before the commit, and not in it.
+            cells = () if holder.user is not None else await self._db.keys(scope.tenant)
+            others = await self._db.statistics([(cell, None) for cell in cells if cell != keys[0]])
+            kept = others + await self._db.statistics([(keys[0], owner)])
             if not caps.check(holder, kept, brought):
-                rooms.append([owner or 0, holder.cap.conversations if brought.conversations else 0, holder.cap.bytes])
+                conversations = brought.conversations and left_of(holder.cap.conversations, others.conversations)
+                rooms.append([owner or 0, conversations, left_of(holder.cap.bytes, others.bytes)])
         return rooms
 
     async def write(self, scope: Scope, conversation: str, verb: Verb[T], caps: Caps) -> tuple[T, int]:
@@ -310,6 +314,11 @@ class Committer:
             # Nobody may wait for ever, whatever went wrong here.
             return StoreError(f"The commit failed: {type(error).__name__}: {error}.")
         return None
+
+
+def left_of(cap: int, used: int) -> int:
+    """Return what is left of a cap, where 0 is no cap."""
+    return max(1, cap - used) if cap else 0
 
 
 def _new_conversation(scope: Scope, name: str, new: NewConversation, now: datetime) -> Conversation:

@@ -36,6 +36,7 @@ COMMANDS = {
     "retention": "delete what is kept no longer, or show what would go, why and when",
     "hold": "keep conversations, users and tenants from being deleted",
     "erase": "erase a person and all that is stored about them",
+    "cells": "show how many cells a tenant in PostgreSQL has, or give it more",
     "spool": "show and write what is kept on this disk because the database was away",
     "trust": "use the threadkeep.toml of this folder",
     "config": "show every setting and where it came from",

@@ -1,7 +1,7 @@
 """The arguments and answers of the verbs of a store, which are in `base`."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
@@ -253,6 +253,10 @@ class Statistics:
     conversations: int = 0
     entries: int = 0
     bytes: int = 0
+
+    def __add__(self, other: "Statistics") -> "Statistics":
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Statistics(**dict(zip(self.__slots__, map(sum, pairs), strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,19 @@ BEGIN
     END LOOP;
 END $$;
 
+-- Take pending acts out of a cell that is not the home of its tenant, in the transaction that adds them there.
+CREATE FUNCTION threadkeep.take_acts(p_tenant integer, p_most integer) RETURNS TABLE (at timestamptz, act text[])
+LANGUAGE plpgsql AS $$
+DECLARE taken bigint[];
+BEGIN
+    PERFORM threadkeep.works_for(p_tenant);
+    SELECT array_agg(o.key) INTO taken FROM (
+        SELECT p.key FROM threadkeep.audit_pending p WHERE p.tenant = p_tenant ORDER BY p.at, p.key LIMIT p_most
+    ) o;
+    RETURN QUERY
+    DELETE FROM threadkeep.audit_pending p WHERE p.tenant = p_tenant AND p.key = ANY (taken) RETURNING p.at, p.act;
+END $$;
+
 -- Put rows at the end of the chain, in place of pending acts and of the rows up to `p_through`. If somebody else was faster, a
 -- primary key is taken or an act is not pending any more.
 CREATE FUNCTION threadkeep.chain_acts(

@@ -16,11 +16,16 @@ CREATE FUNCTION threadkeep.pseudonym(p_tenant integer, p_user text) RETURNS text
     SELECT '~' || encode(sha256(s.value || convert_to(p_tenant || ' ' || p_user, 'UTF8')), 'hex') FROM threadkeep.secret s
 $$;
 
--- Return the key of a user, made of this one where it is missing. Who comes back has the same key again, which others may remember.
-CREATE FUNCTION threadkeep.enter_person(p_tenant integer, p_user text, p_key integer, OUT owner integer)
-LANGUAGE plpgsql AS $$
+-- Return the key of a user, made of this one where it is missing; null where it is too late for that: they may live in another cell.
+-- Who comes back has the same key again, which others may remember.
+CREATE FUNCTION threadkeep.enter_person(
+    p_tenant integer, p_user text, p_key integer, p_until timestamptz DEFAULT 'infinity', OUT owner integer
+) LANGUAGE plpgsql AS $$
 DECLARE unnamed text := threadkeep.pseudonym(p_tenant, p_user);
 BEGIN
+    IF threadkeep.moment() >= p_until THEN
+        RETURN;
+    END IF;
     PERFORM threadkeep.works_for(p_tenant);
     SELECT p.key INTO owner FROM threadkeep.person p
     WHERE p.tenant = p_tenant AND p.name IN (p_user, unnamed) FOR UPDATE;

@@ -7,8 +7,15 @@ SELECT s.value FROM threadkeep.secret s
 -- ping
 UPDATE threadkeep.pulse SET at = now()
 
--- tenant_key
-SELECT t.key FROM threadkeep.tenant t WHERE t.name = $1
+-- cells
+SELECT t.key, t.opens_at, now AS read_at FROM threadkeep.tenant t CROSS JOIN threadkeep.moment() now
+WHERE t.name = $1 ORDER BY t.cell
+
+-- widen
+INSERT INTO threadkeep.tenant (name, cell, opens_at)
+SELECT $1, cell, now + $3 FROM generate_series(1, $2::integer - 1) cell CROSS JOIN threadkeep.moment() now
+WHERE EXISTS (SELECT FROM threadkeep.tenant t WHERE t.name = $1) ORDER BY cell
+ON CONFLICT DO NOTHING RETURNING cell
 
 -- make_tenant
 INSERT INTO threadkeep.tenant (name) VALUES ($1) ON CONFLICT DO NOTHING
@@ -28,7 +35,7 @@ WHERE $1::text IS NULL OR t.key IN (
     SELECT b.tenant FROM threadkeep.behind b WHERE $1 = 'indexing'
     UNION
     SELECT r.tenant FROM threadkeep.removal r WHERE $1 = 'purging'
-) ORDER BY t.name
+) ORDER BY t.name, t.cell
 
 -- add_api_key
 WITH added AS (

@@ -2,7 +2,9 @@
 -- column, which is answered before a row is looked at. $2 is mostly the key of a user.
 
 -- find_person
-SELECT p.key AS owner FROM threadkeep.person p WHERE threadkeep.works_for($1) AND p.tenant = $1 AND p.name = $2
+-- Who comes back lives where they lived, also if nothing of them was left: then by the pseudonym $3.
+SELECT p.key AS owner FROM threadkeep.person p
+WHERE threadkeep.works_for($1) AND p.tenant = $1 AND p.name IN ($2, $3)
 
 -- users
 SELECT p.name FROM threadkeep.person p
@@ -57,6 +59,9 @@ ORDER BY a.seq DESC LIMIT $8
 -- file_upload
 SELECT b.id, b.name, b.media_type, b.size, b.chunk FROM threadkeep.file_blob b
 WHERE threadkeep.works_for($1) AND b.tenant = $1 AND b.owner = $2 AND b.id = $3 AND b.sha256 IS NULL
+
+-- file_is_in
+SELECT b.id FROM threadkeep.file_blob b WHERE threadkeep.works_for($1) AND b.tenant = $1 AND b.id = $2
 
 -- file_find
 -- A file with what its blob tells; missing if all its conversations were deleted.
