@@ -27,10 +27,13 @@ from threadkeep_integrations.loop_thread import LoopThread
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
+
+    from threadkeep_integrations.langchain.history import LangChainHistory as LangchainHistory
 else:
-    BaseMessage = object  # an optional package, and slow to import
+    BaseMessage = LangchainHistory = object  # an optional package, and slow to import
 
 T = TypeVar("T")
+WANTED = "LangChain's messages need a package: pip install 'threadkeep[langchain]'"
 _PAGE = 100
 
 
@@ -117,9 +120,18 @@ class ConversationStore:
         try:
             from threadkeep_integrations.langchain.messages import to_langchain
         except ImportError:
-            raise PackageMissing("LangChain's messages need a package: pip install 'threadkeep[langchain]'") from None
+            raise PackageMissing(WANTED) from None
         messages = [message for _, message in self._newest(conversation, limit)]
         return to_langchain(dropwhile(lambda message: message.role is Role.TOOL, messages))
+
+    @checked
+    def langchain_history(self, conversation: str) -> LangchainHistory:
+        """Return a conversation as a `BaseChatMessageHistory` of LangChain; it is made with the first message."""
+        try:
+            from threadkeep_integrations.langchain.history import LangChainHistory
+        except ImportError:
+            raise PackageMissing(WANTED) from None
+        return LangChainHistory(self._conversations, conversation, scope=self._scope, run=self._run)
 
     @checked
     def list(self, limit: int | None = None) -> Conversations:

@@ -33,6 +33,11 @@ class SessionLog:
         self._fields = fields
         self._handle: ConversationHandle | None = None
 
+    @property
+    def name(self) -> str:
+        """The id of the conversation, as its user chose it."""
+        return self._name
+
     async def conversation(self) -> ConversationHandle:
         """Return the conversation, which is made if there is none."""
         if self._handle is None:
@@ -135,5 +140,17 @@ async def all_conversations(conversations: Conversations, **how: Any) -> AsyncIt
         page = await conversations.list(limit=PAGE, after=after, by_activity=True, whole=True, **how)
         for found in page.items:
             yield found
+        if (after := page.next) is None:
+            return
+
+
+async def all_of_tenant(conversations: Conversations, tenant: str, **how: Any) -> AsyncIterator[Conversation]:
+    """Yield all conversations of a list of all users of a tenant, page by page, as a whole."""
+    after = None
+    while True:
+        page = await conversations.admin.list(tenant, limit=PAGE, after=after, **how)
+        for found in page.items:
+            with suppress(ConversationNotFound):
+                yield await conversations.at(found.scope, found.id).read()
         if (after := page.next) is None:
             return
