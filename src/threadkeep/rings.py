@@ -22,7 +22,7 @@ PAGES = "threadkeep.pages"
 its settings."""
 WRITERS = "threadkeep.writers"
 """The entry points by which packages write a conversation for people to read: `markdown` and `html` make a
-`BranchWriter` of it, which may have a `policy` for the header of the file."""
+`BranchWriter` of it."""
 IMPORTERS = "threadkeep.importers"
 """The entry points by which packages read other programs' exports: each takes a place and a JSON value and returns a
 `Portable` conversation or a `Problem`; it raises `UnknownFormat` for a value that its programs do not write."""

@@ -1,259 +1,250 @@
-"""A branch as a self-contained HTML file: messages with their Markdown drawn, blocks as tables.
+"""A branch as one file of HTML: the page itself, read-only, with its Markdown, formulas, code, charts and languages.
 
-The file has its own policy, which allows its one style sheet and embedded images only: nothing that a person, a model
-or a tool said runs or loads anything, wherever the file is opened. Markdown in a message may make the tags below and
-links to other sites; HTML in it stays text. The sanitiser comes last.
+The messages stand in it as data, one script element each that is never run, so that a long branch is written piece by
+piece. The page's own code draws them where the file is opened, without a server. What only some conversations need (the
+colours of code, formulas with their letters) is written behind them if they do.
+
+The policy of the file names its code by digest and lets nothing be loaded: whatever a person, a model or a tool said is
+data, and what is drawn of it has passed the page's sanitiser.
 """
 
 import json
+import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
 from threadkeep.conversation.clock import moment_text
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.message import Message, MessageStatus, Role
-from threadkeep.conversation.parts import Attachment, CitationPart, Part, Raw, Reasoning
-from threadkeep_pages.grids import Grid, charted, compared, field_text, ranked, tabled
-from threadkeep_pages.markdown_export import NO_IMAGES, UNTITLED, BlocksOnce
+from threadkeep.conversation.event_json import UNSEEN
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.parts import Attachment, Part, Raw
+from threadkeep_pages.bundle import STYLES, WEB, apart, assemble, bare, styles, text_of
+from threadkeep_pages.markdown_export import NO_IMAGES, UNTITLED
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-
-STYLE = """
-:root { color-scheme: light dark; }
-html { background: Canvas; color: CanvasText; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem; }
-article { margin: 1rem 0; padding: .75rem 1rem; border: 1px solid #8886; border-radius: .5rem; }
-article.user { background: #8882; }
-h2 { font-size: .85rem; margin: 0 0 .5rem; }
-time, .note { color: #767676; color: light-dark(#595959, #ababab); font-weight: normal; }
-.text { overflow-wrap: anywhere; }
-.text :is(p, li, h3, h4, h5, h6, blockquote) { unicode-bidi: plaintext; }
-.text > :first-child { margin-top: 0; } .text > :last-child { margin-bottom: 0; }
-pre, td, th { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
-td, th { overflow-wrap: break-word; }
-pre { font-size: .85rem; margin: .5rem 0; }
-.text pre { padding: .5rem .75rem; background: #8882; }
-code { font-size: .9em; }
-h3, h4, h5, h6 { font-size: 1.05rem; margin: 1rem 0 .5rem; }
-table { display: block; overflow-x: auto; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { font-weight: bold; text-align: start; padding: .25rem 0; }
-td, th { border: 1px solid #8886; padding: .2rem .5rem; text-align: start; vertical-align: top; }
-[align=right] { text-align: right; } [align=center] { text-align: center; }
-figure, table { margin: .75rem 0; }
-img { max-width: 100%; max-height: 40rem; }
-blockquote { margin: .25rem 0 .75rem; padding-inline-start: .75rem; border-inline-start: 3px solid #8886; }
+READER = "read.js"
+CODE, FORMULAS = "code", "formulas"
+"""What only some conversations need."""
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)[ \t]*[\w#+-]", re.MULTILINE)
+_FORMULA = re.compile(r"\$\$|\\[(\[]|\$(?![\s$])(?:\\.|[^$\\\n])+?(?<!\s)\$(?![\d$])")
+_NAMED = frozenset({"type", "name", "media_type", "size"})
+"""What is told of a file."""
+_HIGHLIGHTER = "vendor/highlightjs-11.12.0"
+_KATEX = "vendor/katex-0.19.1"
+_LATE = "globalThis.__late ??= {};\n"
+_PRELUDE = """const __load = async (from, path) =>
+  globalThis.__late[new URL(path, new URL(from, "file:///")).pathname.slice(1)]();
 """
-_HASH = b64encode(sha256(STYLE.encode()).digest()).decode()
-_RULES = f"default-src 'none'; img-src data:; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'"
-POLICY = f"{_RULES}; frame-ancestors 'none'; sandbox"
-"""The policy for the header: that of the file, with what only a header may contain."""
+_SCRIPT = re.compile(r"(</?scrip)(t)", re.IGNORECASE)
+"""What begins or ends a script element must not stand in a literal of one; `\\x74` is the same letter there."""
+_TEXT = re.compile(r'"(\w+)"')
+_ENTRY = re.compile(r"^  (\w+):(?:.*\n)(?:^(?:   .*|  \}.*)?\n)*", re.MULTILINE)
+_FONT = re.compile(r"url\((fonts/[\w-]+\.woff2)\) format\(\"woff2\"\)|url\((fonts/[\w-]+\.woff2)\)[^,}]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """What every file consists of beside its data: markup by name, and the policy that allows it and nothing else."""
+
+    style: str
+    icons: str
+    reader: str
+    later: Mapping[str, str]
+    policy: str
+
+
+@cache
+def shell() -> Shell:
+    """Return it, made once of the files of the page."""
+    allowed: dict[str, list[str]] = {"style": [], "script": []}
+
+    def element(name: str, text: str, kind: str = "") -> str:
+        text = _SCRIPT.sub(lambda found: f"{found[1]}\\x{ord(found[2]):x}", text)
+        allowed[name].append(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'")
+        return f"<{name}{kind}>{text}</{name}>\n"
+
+    style = element("style", styles(STYLES, text_of))
+    reader = element("script", _reader(), ' type="module"')
+    later = {
+        CODE: element("script", _LATE + "".join(map(_late, _highlighters()))),
+        FORMULAS: element("style", _formula_style()) + element("script", f"{_LATE}{_katex()}"),
+    }
+    policy = (
+        "default-src 'none'; img-src data:; media-src data:; font-src data:; "
+        f"style-src {' '.join(allowed['style'])}; script-src {' '.join(allowed['script'])}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return Shell(style, text_of("icons.svg").replace("<svg ", "<svg hidden ", 1), reader, later, policy)
+
+
+def _reader() -> str:
+    """Return the module that draws the conversation, with those texts of each language that it uses."""
+    read: dict[str, str] = {}
+
+    def kept(name: str) -> str:
+        text = read[name] = bare(name, text_of) if name not in _catalogues() else ""
+        return text
+
+    assemble(READER, kept)
+    used = {word for text in read.values() for word in _TEXT.findall(text)}
+
+    def told(name: str) -> str:
+        return _only(used, bare(name, text_of)) if name in _catalogues() else read[name]
+
+    others = "".join(_late(name, told) for name in _catalogues() if name != "texts/en.js")
+    return _LATE + others + assemble(READER, told, _PRELUDE)
+
+
+@cache
+def _catalogues() -> tuple[str, ...]:
+    return tuple(sorted(f"texts/{path.name}" for path in (WEB / "texts").glob("*.js")))
+
+
+def _only(used: set[str], catalogue: str) -> str:
+    """Return the module of a catalogue with some of its texts."""
+    return _ENTRY.sub(lambda entry: entry[0] if entry[1] in used else "", catalogue)
+
+
+def _late(name: str, read: Any = text_of) -> str:
+    return f"__late[{json.dumps(name)}] = {apart(name, read)};\n"
+
+
+def _highlighters() -> list[str]:
+    return sorted(path.relative_to(WEB).as_posix() for path in (WEB / _HIGHLIGHTER).rglob("*.js"))
+
+
+def _katex() -> str:
+    return f"__late[{json.dumps(f'{_KATEX}/katex.js')}] = () => {{\n{text_of(f'{_KATEX}/katex.js')}\n}};\n"
+
+
+def _formula_style() -> str:
+    """Return the style of formulas with its letters inside."""
+
+    def font(found: re.Match[str]) -> str:
+        data = (WEB / _KATEX / (found[1] or found[2])).read_bytes()
+        return f'url(data:font/woff2;base64,{b64encode(data).decode()}) format("woff2")'
+
+    return _FONT.sub(font, text_of(f"{_KATEX}/katex.css"))
+
+
+def needed_by(text: str) -> set[str]:
+    """Return what the drawing of a text needs beside the page."""
+    return {name for name, sign in ((CODE, _FENCE), (FORMULAS, _FORMULA)) if sign.search(text)}
 
 
 class HtmlWriter:
-    """Writes a branch entry by entry, so that its length does not matter."""
+    """Writes a branch entry by entry, so that its length does not matter. `head` is further markup for its head."""
 
-    policy = POLICY
-
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, head: str = "") -> None:
         self._conversation = conversation
-        self._blocks = BlocksOnce()
+        self._head = head
+        self._calls: dict[str, int] = {}
+        self._needed: set[str] = set()
 
     def begin(self) -> str:
         conversation = self._conversation
-        title = conversation.title or UNTITLED
-        by = f" with the assistant {safe(conversation.assistant)}" if conversation.assistant else ""
-        about = f"Conversation {safe(conversation.id)}{by}, begun {_moment(conversation.created_at)}."
-        return _opening(title, about)
+        about = [f"<span>{safe(assistant_name(conversation))}</span>"] if conversation.assistant else []
+        about.append(_moment(conversation.created_at))
+        return opening(conversation.title or UNTITLED, " · ".join(about), self._head)
 
     def write(self, entry: Entry, images: Mapping[str, str] = NO_IMAGES) -> str:
         """Return a message, or nothing for an entry that is none; `images` are `data:` URIs by the ids of files."""
         if not isinstance(entry.body, Message):
             return ""
-        message = entry.body.model_copy(update={"blocks": self._blocks.of(entry.body)})
-        return f"\n{_article(message, entry.created_at, images)}"
+        message = entry.body
+        if message.role is Role.USER:
+            self._calls.clear()  # a call and its result belong to one turn
+        data = self._shown(message, images) | {"seq": entry.seq, "turn": entry.turn}
+        held = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        self._needed |= needed_by("\n".join((message.content, *(str(block) for block in message.blocks))))
+        return f'<script type="application/json" data-message>{_inert(held)}</script>\n'
 
     def end(self) -> str:
-        return _END
+        made = shell()
+        later = "".join(made.later[name] for name in sorted(self._needed))
+        return f"{later}{made.icons}{made.reader}</body>\n</html>\n"
+
+    def _shown(self, message: Message, images: Mapping[str, str]) -> dict[str, Any]:
+        """Return what is drawn of a message, in the words of the API, without ids and without what it cost."""
+        result = message.tool_result
+        fields = {
+            "role": message.role.value,
+            "content": message.content,
+            "status": message.status.value,
+            "model": message.model,
+            "parts": [_part(part, images) for part in message.parts if not isinstance(part, Raw)],
+            "blocks": [block.model_dump(mode="json") for block in message.blocks],
+            "tool_calls": [call.model_dump(mode="json") | {"id": self._number(call.id)} for call in message.tool_calls],
+            "tool_result": result
+            and result.model_dump(mode="json") | {"tool_call_id": self._number(result.tool_call_id)},
+            "tool_trace": [item for item in message.tool_trace if item.get("kind") == "ending"],
+        }
+        return {name: value for name, value in fields.items() if value}
+
+    def _number(self, call: str) -> int:
+        return self._calls.setdefault(call, len(self._calls))
 
 
-_END = "\n</main>\n</body>\n</html>\n"
+def _part(part: Part, images: Mapping[str, str]) -> dict[str, Any]:
+    fields = part.model_dump(mode="json", exclude=UNSEEN)
+    if not isinstance(part, Attachment):
+        return fields
+    named = {name: value for name, value in fields.items() if name in _NAMED}
+    return {**named, "src": images.get(part.file, "")}
+
+
+def assistant_name(conversation: Conversation) -> str:
+    """Return the name of its assistant as people write it."""
+    name = re.sub("[_-]", " ", conversation.assistant or "")
+    return name[:1].upper() + name[1:]
 
 
 def notice(title: str, text: str) -> str:
     """Return a page with a message, where there is no conversation to show."""
-    return _opening(title, safe(text)) + _END
+    return f"{opening(title, safe(text), '')}</body>\n</html>\n"
 
 
-def _opening(title: str, about: str) -> str:
-    title = safe(title)
-    head = (
-        f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{escape(_RULES)}">\n'
-        '<meta name="referrer" content="no-referrer">\n<meta name="viewport" content="width=device-width">\n'
-        f"<title>{title}</title>\n<style>{STYLE}</style>"
-    )
-    body = f'<h1 dir="auto">{title}</h1>\n<p class="note">{about}</p>'
-    return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main>\n{body}'
-
-
-def _article(message: Message, at: datetime, images: Mapping[str, str]) -> str:
-    by = f" ({safe(message.model)})" if message.model else ""
-    heading = f"<h2>{message.role.capitalize()}{by} {_moment(at)}</h2>"
-    return f'<article class="{message.role}">\n{heading}\n' + "\n".join(_parts(message, images)) + "\n</article>"
-
-
-def _parts(message: Message, images: Mapping[str, str]) -> Iterator[str]:
-    yield from (_part(part, images) for part in message.parts if isinstance(part, Reasoning) and part.text)
-    result = message.tool_result
-    if result is not None:
-        took = f" in {result.duration_ms} ms" if result.duration_ms is not None else ""
-        failed = f": {safe(result.error)}" if result.error else ""
-        yield _folded(f"Result of {safe(result.tool_call_id)}{took}{failed}", message.content)
-    elif message.content:
-        yield prose(message.content, breaks=message.role is Role.USER)
-    others = (part for part in message.parts if not isinstance(part, Reasoning | Raw))
-    yield from (_part(part, images) for part in others)
-    yield from map(_block, message.blocks)
-    for call in message.tool_calls:
-        yield _folded(f"Calls {safe(call.name)} as {safe(call.id)}", json_text(call.args))
-    if message.status is MessageStatus.INTERRUPTED:
-        yield '<p class="note">(cut off here)</p>'
-
-
-def _part(part: Part, images: Mapping[str, str]) -> str:
-    """Return one part; a type that is not known is shown as its JSON."""
-    match part:
-        case Attachment() if uri := images.get(part.file):
-            return f'<figure><img src="{safe(uri)}" alt="{safe(part.name or "image")}"></figure>'
-        case Attachment():
-            return f'<p class="note" dir="auto">Attached {safe(part.label)}</p>'
-        case Reasoning():
-            took = f" for {part.duration:g} s" if part.duration is not None else ""
-            return _folded(f"Thought{took}", part.text)
-        case CitationPart():
-            return f'<p class="note" dir="auto">Source: {safe(part.title or part.source)}</p>'
-        case _:
-            return verbatim(json_text(part.model_dump(mode="json")))
-
-
-def _folded(summary: str, content: str) -> str:
-    return f"<details><summary>{summary}</summary>{verbatim(content)}</details>"
+def opening(title: str, about: str, head: str) -> str:
+    """Return the document up to its messages; all but the title is markup."""
+    made, title = shell(), safe(title)
+    return f"""<!doctype html>
+<html lang="en" data-alone>
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{escape(made.policy)}">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+{head}{made.style}</head>
+<body>
+<main class="column">
+<header class="about"><h1 dir="auto">{title}</h1><p class="muted">{about}</p></header>
+<div id="messages"></div>
+<noscript><p>Reading this conversation needs JavaScript: its own, which stands in this file.</p></noscript>
+</main>
+"""
 
 
 def _moment(at: datetime) -> str:
-    return f'<time datetime="{moment_text(at)}">{at:%Y-%m-%d %H:%M} UTC</time>'
+    return f'<time datetime="{moment_text(at)}">{at:%Y-%m-%d}</time>'
 
 
-def _block(block: Block) -> str:
-    """Return one block; a type that is not known is shown as its JSON."""
-    match block:
-        case Narrative():
-            return prose(block.text)
-        case RankedList():
-            return _table(ranked(block))
-        case SplitCompare():
-            return _table(compared(block))
-        case Table():
-            return _table(tabled(block))
-        case Chart() if (grid := charted(block)).rows:
-            return _table(grid)
-        case Citation():
-            return _citation(block)
-        case _:
-            return verbatim(json_text(block.model_dump(mode="json")))
+def _inert(data: str) -> str:
+    """Return JSON that can end no element and begin no comment."""
+    return data.replace("<", "\\u003c")
 
 
-def _table(grid: Grid) -> str:
-    title = f'<caption dir="auto">{safe(grid.title)}</caption>\n' if grid.title else ""
-    head = "".join(f'<th scope="col" dir="auto">{safe(column)}</th>' for column in grid.columns)
-    rows = "".join(f"<tr>{_row(row, grid.named)}</tr>\n" for row in grid.rows)
-    return f'<table tabindex="0">\n{title}<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>'
-
-
-def _row(row: tuple[str, ...], named: bool) -> str:
-    name = f'<th scope="row" dir="auto">{safe(row[0])}</th>' if named else ""
-    return name + "".join(f'<td dir="auto">{safe(text)}</td>' for text in row[int(named) :])
-
-
-def _citation(block: Citation) -> str:
-    parts = dict.fromkeys((field_text(block, "title"), block.source, field_text(block, "url")))
-    cited = field_text(block, "text")
-    quote = f'\n<blockquote dir="auto">{safe(cited)}</blockquote>' if cited else ""
-    return f'<p class="note" dir="auto">Source: {safe(", ".join(part for part in parts if part))}</p>{quote}'
-
-
-_ALLOWED: dict[str, Any] = {
-    "tags": {
-        *("p", "br", "hr", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "pre", "code"),
-        *("table", "thead", "tbody", "tr", "th", "td", "a", "strong", "em", "s"),
-    },
-    "attributes": {"a": {"href", "title"}, "ol": {"start"}, "table": {"tabindex"}, "th": {"align"}, "td": {"align"}},
-    "url_schemes": {"http", "https", "mailto"},
-    "url_relative": "deny",
-}
-LONGEST = 50_000
-"""A longer text is shown as it was written: to draw it would take seconds."""
-DEEPEST = 50
-"""So is one with lists, quotes or emphasis nested deeper than this: the parser would drop what is inside of the former,
-and a browser takes long to draw the latter."""
-_UNSEEN = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
+_UNSEEN_MARKS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 """Control characters become their visible symbols: some cannot be written in HTML at all."""
 
 
 def safe(text: str) -> str:
     """Return text that can stand anywhere in a file of HTML."""
-    return escape(text.translate(_UNSEEN))
-
-
-def json_text(value: object) -> str:
-    """Return a value as JSON for people, not escaped yet."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def verbatim(text: str) -> str:
-    """Return text as it was written."""
-    # A browser leaves out the first line end of what is preformatted.
-    return f"<pre>\n{safe(text)}</pre>"
-
-
-def prose(text: str, *, breaks: bool = False) -> str:
-    """Return what somebody wrote. With `breaks` the end of a line is one, as people expect of what they typed."""
-    drawn = _drawn(text, breaks) if len(text) <= LONGEST else ""
-    return f'<div class="text" dir="auto">{drawn or verbatim(text)}</div>'
-
-
-def _drawn(text: str, breaks: bool) -> str:
-    """Return the HTML of some Markdown; empty if it cannot be rendered, or nothing of it would be visible."""
-    import nh3  # noqa: PLC0415 - only an export needs it
-
-    markdown = _markdown(breaks)
-    tokens = markdown.parse(text.translate(_UNSEEN))
-    if any(one.level > DEEPEST for token in tokens for one in (token, *(token.children or ()))):
-        return ""
-    for token in tokens:
-        if token.type in ("heading_open", "heading_close"):
-            # The title of the file and the heading of the message stand above.
-            token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
-        elif token.type == "table_open":
-            token.attrs = {"tabindex": "0"}  # a wide one scrolls, by keyboard too
-        elif "style" in token.attrs:
-            # The file's policy allows no style but its own.
-            token.attrs = {"align": str(token.attrs["style"]).removeprefix("text-align:")}
-    drawn = markdown.renderer.render(tokens, markdown.options, {})
-    return nh3.clean(drawn, **_ALLOWED)
-
-
-@cache
-def _markdown(breaks: bool) -> "MarkdownIt":
-    """Return the parser. An image is not drawn but linked: nothing is loaded."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - only an export needs it, and it takes long to import
-
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": breaks, "maxNesting": DEEPEST + 10})
-    return parser.enable(["table", "strikethrough"]).disable("image")
+    return escape(text.translate(_UNSEEN_MARKS))

@@ -11,13 +11,11 @@ import hashlib
 import json
 import mimetypes
 import os
-import re
 import signal
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from posixpath import dirname, join, normpath
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -31,16 +29,15 @@ from threadkeep.server.identity.guards import Who
 from threadkeep.server.middleware.headers import root_path_of
 from threadkeep.server.negotiation import takes_gzip
 from threadkeep.settings import Settings
+from threadkeep_pages.bundle import STYLES, WEB, assemble, bare, order, styles
 from threadkeep_pages.shares import share_routes
 
-WEB = Path(__file__).parent / "web"
 DOCUMENT = "index.html"
 FIRST = "app.js"
 WHOLE = "whole.js"
 """The name of all modules together; there is no file of this name."""
-STYLES = ("scale.css", "controls.css", "style.css", "render.css")
 STYLE = "whole.css"
-"""The name of all style sheets together, in this order; there is no file of this name."""
+"""The name of all style sheets together; there is no file of this name."""
 WORKER = "sw.js"
 OWN_HEADERS: Mapping[str, Mapping[str, str]] = {
     # The only document that may show an image of another site, in a frame, when the reader asks for it.
@@ -62,23 +59,6 @@ _TYPES = {".js": "text/javascript", ".webmanifest": "application/manifest+json",
 _PACKED = ("text/", "application/manifest+json", "image/svg+xml", "application/json")
 _KEPT = (".js", ".css", ".svg", ".webmanifest", ".woff2")
 _LATER = ("vendor/", "texts/")
-
-# The forms of import and export that the page and what it has vendored use.
-PRELUDE = """const __load = (from, path) => import(new URL(path, new URL(from, import.meta.url)).href);
-"""
-_IMPORT = re.compile(
-    r'(?<![\w.$`])import\s*(?:(?P<what>\*\s*as\s+[\w$]+|[\w$]+|\{[^}]*\})\s*from\s*)?"(?P<path>\.[^"]+)";?'
-)
-_PASSED_ON = re.compile(r'(?<![\w.$`])export\s*\{(?P<names>[^{}]*)\}\s*from\s*"(?P<path>\.[^"]+)";?')
-_NAMED = re.compile(r"(?<![\w.$`])export\s*\{(?P<names>[^{}]*)\};?")
-_DECLARED = re.compile(
-    r"^export\s+(?P<kind>(?:async\s+)?function\*?|class|const)(?P<gap>\s+)(?P<name>[\w$]+)", re.MULTILINE
-)
-_COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.MULTILINE)
-_STYLE_COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
-_DEFAULT = re.compile(r"(?<![\w.$`])export\s+default\s+")
-_LATE = re.compile(r"(?<![\w.$`])import\(")
-_LEFT = re.compile(r"^(?:import\b\s*[{*\"'].*|export\b.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +132,17 @@ class PageFiles:
 
     def whole(self) -> Packed:
         """Return all modules that the page needs at once, as one."""
-        return self._kept(WHOLE, self._state(), lambda: Packed.of(assemble(FIRST, self._bare).encode(), WHOLE))
+        return self._kept(
+            WHOLE,
+            self._state(),
+            lambda: Packed.of(assemble(FIRST, lambda name: bare(name, self._text)).encode(), WHOLE),
+        )
 
     def style(self) -> Packed:
         """Return all style sheets of the page as one."""
         state = self._state()
-        texts = (_STYLE_COMMENT.sub("", self._text(name)) for name in STYLES if name in state)
-        return self._kept(STYLE, state, lambda: Packed.of("".join(texts).encode(), STYLE))
+        found = [name for name in STYLES if name in state]
+        return self._kept(STYLE, state, lambda: Packed.of(styles(found, self._text).encode(), STYLE))
 
     def document(self, root: str = "") -> Packed:
         """Return the document, with its addresses as the browser sees them: all of them are under `root`."""
@@ -193,10 +177,6 @@ class PageFiles:
 
     def _text(self, name: str) -> str:
         return self.file(name).raw.decode()
-
-    def _bare(self, name: str) -> str:
-        """Return a module without comments on lines of their own; vendored code keeps its licences."""
-        return self._text(name) if name.startswith("vendor/") else _COMMENT.sub("", self._text(name))
 
 
 def add_page(app: FastAPI, conversations: Conversations, settings: Settings) -> None:
@@ -250,89 +230,3 @@ def page_routes(files: PageFiles) -> APIRouter:
         return files.worker(root_path_of(request)).answer(request)
 
     return router
-
-
-def imports(name: str, text: str) -> list[str]:
-    """Return the names of the modules that a module imports, in order."""
-    found = [match for pattern in (_IMPORT, _PASSED_ON) for match in pattern.finditer(text)]
-    return [_path(name, match["path"]) for match in sorted(found, key=lambda match: match.start())]
-
-
-def order(first: str, read: Callable[[str], str]) -> list[str]:
-    """Return a module and all that it imports, directly or not, each after what it imports itself."""
-    ordered: dict[str, None] = {}
-
-    def visit(name: str, above: tuple[str, ...]) -> None:
-        if name in above:
-            raise ValueError(f"Modules import each other in a circle: {' -> '.join([*above, name])}")
-        if name in ordered:
-            return
-        for imported in imports(name, read(name)):
-            visit(imported, (*above, name))
-        ordered[name] = None
-
-    visit(first, ())
-    return list(ordered)
-
-
-def assemble(first: str, read: Callable[[str], str]) -> str:
-    """Return one module that does what `first` does.
-
-    Each module becomes a function that returns what it exports, called once, after those that it imports. A form of
-    import or export that is not known is refused; an exported name must not be given another value later.
-    """
-    numbers = {name: number for number, name in enumerate(order(first, read))}
-    return PRELUDE + "".join(_wrapped(name, read(name), numbers) for name in numbers)
-
-
-def _wrapped(name: str, text: str, numbers: dict[str, int]) -> str:
-    given: dict[str, str] = {}
-
-    def module(path: str) -> str:
-        return f"__module_{numbers[_path(name, path)]}"
-
-    def bind(match: re.Match[str]) -> str:
-        what, source = match["what"] or "", module(match["path"])
-        if not what:
-            return ""  # imported for its side effects, which have happened by now
-        if what.startswith("{"):
-            return f"const {what.replace(' as ', ': ')} = {source};"
-        return (
-            f"const {what.removeprefix('*').strip().removeprefix('as ')} = {source}{'' if '*' in what else '.default'};"
-        )
-
-    def pass_on(match: re.Match[str]) -> str:
-        given.update({new: f"{module(match['path'])}.{old}" for old, new in _pairs(match["names"])})
-        return ""
-
-    def give(match: re.Match[str]) -> str:
-        given.update({new: old for old, new in _pairs(match["names"])})
-        return ""
-
-    def declare(match: re.Match[str]) -> str:
-        given[match["name"]] = match["name"]
-        return f"{match['kind']}{match['gap']}{match['name']}"
-
-    def name_default(match: re.Match[str]) -> str:
-        given["default"] = "__default"
-        return "const __default = "
-
-    body = _IMPORT.sub(bind, text)
-    body = _PASSED_ON.sub(pass_on, body)
-    body = _NAMED.sub(give, body)
-    body = _DECLARED.sub(declare, body)
-    body = _DEFAULT.sub(name_default, body)
-    body = _LATE.sub(f'__load("{name}", ', body)
-    if left := _LEFT.search(body):
-        raise ValueError(f"{name} imports or exports in a form that is not known: {left[0].strip()}")
-    exports = ", ".join(f"{new}: {old}" for new, old in given.items())
-    return f"const __module_{numbers[name]} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();\n"
-
-
-def _pairs(names: str) -> list[tuple[str, str]]:
-    """Return the old and new name of each item in braces, such as `a as b, c`."""
-    return [(part.split()[0], part.split()[-1]) for part in names.split(",") if part.strip()]
-
-
-def _path(name: str, path: str) -> str:
-    return normpath(join(dirname(name), path))

@@ -1,9 +1,11 @@
 """Share links: made, listed and taken back by whoever owns the conversation, and read by whoever has one.
 
-What a link shows is the HTML export of its branch, with the images inside: one page without scripts, under a policy
-that lets nothing run and nothing load. Its address holds a secret, so it stands in no log.
+What a link shows is the HTML export of its branch, with the images inside: the page itself, read-only, under a policy
+that lets nothing run but its own code and nothing load. It has no origin, so that it can reach no login of whoever
+reads it. Its address holds a secret, so it stands in no log.
 """
 
+import zlib
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Self
 
@@ -11,6 +13,7 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import Field
 from starlette.responses import HTMLResponse, StreamingResponse
 
+from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.share import Share
 from threadkeep.conversation.value import Moment
@@ -20,13 +23,15 @@ from threadkeep.server.identity.api_keys import WrongKeyLimiter
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import within_rate
 from threadkeep.server.middleware.headers import root_path_of
+from threadkeep.server.negotiation import takes_gzip
 from threadkeep.server.requests import Body, ConversationId, Lasts
 from threadkeep.server.responses import Shown
-from threadkeep_pages.html_export import POLICY, HtmlWriter, notice
+from threadkeep_pages.html_export import HtmlWriter, assistant_name, notice, safe, shell
+from threadkeep_pages.markdown_export import UNTITLED
 
 MOST_READERS = 100
 """How many readers of links are answered at a time: drawing a long conversation takes a while."""
-HEADERS = {"Content-Security-Policy": POLICY, "X-Robots-Tag": "noindex, nofollow"}
+PICTURE = "/static/icon-512.png"
 GONE = "This link leads nowhere. It may have been taken back, it may have ended, or a part of it is missing."
 
 
@@ -120,8 +125,47 @@ def _public_route(conversations: Conversations) -> APIRouter:
             wrong.note(request.scope)
             if "text/html" not in request.headers.get("accept", ""):
                 raise
-            return HTMLResponse(notice("Nothing here", GONE), 404, HEADERS)
-        text = handle.reading.written(HtmlWriter(handle.value.model_copy(update={"title": share.title})), share.head)
-        return StreamingResponse(text, media_type="text/html", headers=HEADERS)
+            return HTMLResponse(notice("Nothing here", GONE), 404, _headers())
+        assistant = conversations.assistant_of(handle.value).name
+        shown = handle.value.model_copy(update={"title": share.title, "assistant": assistant})
+        text = handle.reading.written(HtmlWriter(shown, _preview(request, shown)), share.head)
+        if takes_gzip(request.headers.get("accept-encoding", "")):
+            headers = _headers() | {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+            return StreamingResponse(_packed(text), media_type="text/html", headers=headers)
+        return StreamingResponse(text, media_type="text/html", headers=_headers())
 
     return router
+
+
+def _headers() -> dict[str, str]:
+    """Return the headers of a page for everybody. A window that another site opens it in may stay with that site: a
+    browser refuses to show a page without an origin otherwise."""
+    sandbox = "sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox allow-modals allow-downloads"
+    return {
+        "Content-Security-Policy": f"{shell().policy}; frame-ancestors 'none'; {sandbox}",
+        "Cross-Origin-Opener-Policy": "unsafe-none",
+        "X-Robots-Tag": "noindex, nofollow",
+    }
+
+
+def _preview(request: Request, shown: Conversation) -> str:
+    """Return what a link to it looks like in other programs: a title, a description and a picture."""
+    by = f" with {assistant_name(shown)}" if shown.assistant else ""
+    told = {
+        "og:type": "article",
+        "og:title": shown.title or UNTITLED,
+        "og:description": f"A conversation{by}, {shown.created_at:%Y-%m-%d}.",
+        "og:image": f"{request.url.scheme}://{request.url.netloc}{root_path_of(request)}{PICTURE}",
+        "twitter:card": "summary",
+    }
+    named = "".join(f'<meta property="{name}" content="{safe(text)}">\n' for name, text in told.items())
+    return f'<meta name="description" content="{safe(told["og:description"])}">\n{named}'
+
+
+async def _packed(text: AsyncIterator[str]) -> AsyncIterator[bytes]:
+    """Yield a text compressed, as it comes."""
+    packer = zlib.compressobj(wbits=31)
+    async for piece in text:
+        if packed := packer.compress(piece.encode()):
+            yield packed
+    yield packer.flush()

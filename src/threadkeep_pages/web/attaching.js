@@ -3,9 +3,10 @@
 
 import { Unreachable, del } from "./api.js";
 import { attachedTo, keepAttached } from "./drafts.js";
-import { checked, forget, nameOf, taken, uploaded } from "./files.js";
+import { checked, forget, taken, uploaded } from "./files.js";
 import { t } from "./language.js";
 import { announce } from "./notices.js";
+import { nameOf } from "./render/files.js";
 
 const PAUSE = 3000;
 

@@ -3,15 +3,15 @@
 // the same file the same id, however often it comes.
 
 import { Problem, Unreachable, answer, del, newKey } from "./api.js";
-import { number, t } from "./language.js";
+import { t } from "./language.js";
 import { signal } from "./preact.js";
+import { filesIn, sizeOf } from "./render/files.js";
 import { ROOT } from "./router.js";
 import { FILE_CACHE, me } from "./session.js";
 import { drop, everything, keep, kept } from "./shelf.js";
 
 const PIECE = 1024 * 1024;
 const MOST = 20; // files in a message
-const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte"];
 
 /** @type {Map<string, Blob>} where the browser keeps nothing, this tab does */
 const held = new Map();
@@ -21,30 +21,6 @@ const running = new Map();
 export const progress = signal({}); // by key: which share has been sent
 
 export const canAttach = () => Number.isInteger(me.value?.max_file_bytes);
-
-/** @param {{ file: string }} part */
-export const addressOf = ({ file }) => `${ROOT}/v1/files/${encodeURIComponent(file)}`;
-const LONGEST_NAME = 255;
-const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu; // among them what turns the direction around
-
-// The name of a file for people: nothing in it can make it look like another one.
-/** @param {{ name?: string }} file */
-export function nameOf({ name }) {
-  const seen = (name || t("unnamedFile")).slice(0, LONGEST_NAME).replace(UNSEEN, "\ufffd");
-  return name && name.length > LONGEST_NAME ? `${seen}…` : seen;
-}
-
-/** @param {number} size */
-export function sizeOf(size) {
-  const step = Math.min(Math.floor(Math.log2(Math.max(size, 1)) / 10), UNITS.length - 1);
-  const value = size / 1024 ** step;
-  return number(value, {
-    style: "unit",
-    unit: UNITS[step],
-    unitDisplay: step ? "short" : "long",
-    maximumFractionDigits: value < 10 ? 1 : 0,
-  });
-}
 
 /**
  * What somebody attached, as the page keeps it; each says what is wrong with it, if something is.
@@ -89,12 +65,6 @@ export function checked(list) {
  */
 export const attachedFrom = (parts) =>
   filesIn(parts).map((part) => ({ ...part, key: newKey(), size: part.size ?? 1, part }));
-
-/** @param {Record<string, any>[] | undefined} parts */
-export const filesIn = (parts) =>
-  /** @type {FilePart[]} */ (
-    (parts ?? []).filter(({ type }) => type === "image" || type === "audio" || type === "file")
-  );
 
 // Bytes
 

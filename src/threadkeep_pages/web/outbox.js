@@ -3,8 +3,9 @@
 
 import { conversationPath, newKey, post } from "./api.js";
 import { Outbox } from "./client/outbox.js";
-import { filesIn, forget, uploaded } from "./files.js";
+import { forget, uploaded } from "./files.js";
 import { computed, signal } from "./preact.js";
+import { filesIn } from "./render/files.js";
 import { drop, keep, kept, namesOf, onChange } from "./shelf.js";
 import { alone } from "./tabs.js";
 import { rememberFirst } from "./titles.js";

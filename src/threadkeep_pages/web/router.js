@@ -5,6 +5,8 @@ import { signal } from "./preact.js";
 
 // What stands before every path of ours where a proxy serves us under a part of its host; mostly nothing.
 export const ROOT = document.documentElement.dataset.root ?? "";
+// Whether this is a conversation in a file of its own (`read.js`), with no server behind it.
+export const isAlone = "alone" in document.documentElement.dataset;
 
 function read() {
   const path = location.pathname.slice(ROOT.length);

@@ -46,6 +46,17 @@ interface FilePart {
   name: string;
   media_type: string;
   size?: number;
+  /** Its bytes as a `data:` URI, where a conversation is a file of its own; empty where they did not come along. */
+  src?: string;
+}
+
+/** How the parts of an answer are shown. */
+interface Own {
+  thoughts(message: any): unknown;
+  text(message: any): unknown;
+  files(parts: any[] | undefined): unknown;
+  call(call: any, result: any, message: any): unknown;
+  under(message: any): unknown;
 }
 
 /** A file that somebody attached; its bytes are kept under `key` until the server has it as `part`. */

@@ -1,6 +1,7 @@
 """Share links over HTTP: read by whoever has one, without signing in; made and taken back by the owner alone."""
 
 import logging
+import re
 from typing import Any
 
 import httpx
@@ -9,7 +10,7 @@ import pytest
 from tests.integration.serving import Server, assert_problem, serving
 from threadkeep.server.identity import api_keys
 from threadkeep_pages import shares
-from threadkeep_pages.html_export import POLICY
+from threadkeep_pages.html_export import shell
 
 HTML = {"Accept": "text/html"}
 
@@ -35,10 +36,12 @@ async def test_whoever_has_a_link_reads_what_was_said_up_to_then_and_nothing_els
         assert seen.status_code == 200
         assert "the first question" in seen.text
         assert "the second question" not in seen.text
-        assert "ada" not in seen.text
+        assert not any(name in seen.text for name in ("acme", path.rpartition("/")[2]))
         assert "<title>Trip" in seen.text
         assert "Secret plans" not in seen.text
-        assert seen.headers["content-security-policy"] == POLICY
+        policy = seen.headers["content-security-policy"]
+        assert policy.startswith(f"{shell().policy}; frame-ancestors 'none'; sandbox allow-scripts")
+        assert "allow-same-origin" not in policy
         assert seen.headers["x-robots-tag"] == "noindex, nofollow"
         assert (seen.headers["referrer-policy"], seen.headers["cache-control"]) == ("no-referrer", "no-store")
         assert "set-cookie" not in seen.headers
@@ -51,7 +54,7 @@ async def test_a_link_can_show_less_and_end_by_itself() -> None:
         made = (await server.client.post(f"{path}/shares", json={"head": 1, "expires": "7d"})).json()
         assert (made["head"], made["expires_at"][:10] > made["created_at"][:10]) == (1, True)
         text = (await server.client.get(made["path"])).text
-        assert text.count("<article") == 1
+        assert text.count("data-message>{") == 1
         listed = (await server.client.get(f"{path}/shares")).json()["data"]
         assert listed == [{name: value for name, value in made.items() if name != "path"}]
         for body, status, code in (
@@ -137,3 +140,27 @@ async def test_sharing_is_off_where_people_sign_in_unless_it_is_allowed(settings
         assert ("/s/{token}" in server.app.openapi()["paths"]) is is_on
         page: httpx.Response = await server.client.get("/", headers=HTML)
         assert ("data-share" in page.text) is is_on
+
+
+async def test_a_link_tells_other_programs_what_it_looks_like_and_opens_from_any_site() -> None:
+    async with serving(share=True) as server:
+        path = await _talk(server, {}, "a question")
+        made = (await server.client.post(f"{path}/shares")).json()
+        elsewhere = {"Sec-Fetch-Site": "cross-site", "Referer": "https://elsewhere.example/", **HTML}
+        seen = await server.client.get(made["path"], headers=elsewhere)
+        assert (seen.status_code, seen.headers["cross-origin-opener-policy"]) == (200, "unsafe-none")
+        told = dict(re.findall(r'<meta property="og:(\w+)" content="([^"]*)">', seen.text))
+        assert told["title"] == "Trip"
+        assert told["description"].startswith("A conversation with Chat, 20")
+        picture = await server.client.get(told["image"])
+        assert picture.headers["content-type"] == "image/png"
+
+
+async def test_what_a_link_shows_comes_compressed_to_whoever_takes_that() -> None:
+    async with serving(share=True) as server:
+        made = (await server.client.post(f"{await _talk(server, {}, 'a question')}/shares")).json()
+        plain = await server.client.get(made["path"], headers={"Accept-Encoding": "identity"})
+        packed = await server.client.get(made["path"], headers={"Accept-Encoding": "gzip"})
+        assert packed.headers["content-encoding"] == "gzip"
+        assert packed.text == plain.text
+        assert packed.num_bytes_downloaded * 3 < plain.num_bytes_downloaded

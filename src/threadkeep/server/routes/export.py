@@ -21,7 +21,7 @@ from threadkeep.transfer.moving import writer_of
 
 LONGEST_NAME = 60
 POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
-"""For files in which nothing is to run or load; a writer may have its own."""
+"""Nothing of a file runs or loads on its way to the disk; one opened there brings its own policy."""
 
 
 class DocumentFormat(StrEnum):
@@ -60,7 +60,7 @@ def export_routes(conversations: Conversations) -> APIRouter:
         found = await handle.snapshot(head=head)  # or it is not found, which no stream could say
         conversation = found.conversation
         writer = None if chosen is DocumentFormat.JSON else writer_of(chosen.value)
-        headers = file_headers(conversation, chosen, getattr(writer, "policy", POLICY))
+        headers = file_headers(conversation, chosen)
         await conversations.admin.record(
             who.scope.tenant, EXPORTED, f"conversation:{conversation.id}", format=chosen.value
         )
@@ -73,7 +73,7 @@ def export_routes(conversations: Conversations) -> APIRouter:
     return router
 
 
-def file_headers(conversation: Conversation, chosen: DocumentFormat, policy: str) -> dict[str, str]:
+def file_headers(conversation: Conversation, chosen: DocumentFormat) -> dict[str, str]:
     """Return what makes an answer a file with a harmless name; a page of ours never shows it as a part of itself."""
     ending = _ENDINGS[chosen]
     plain = f"conversation-{conversation.id}.{ending}"
@@ -81,6 +81,6 @@ def file_headers(conversation: Conversation, chosen: DocumentFormat, policy: str
     named = f"conversation-{words}.{ending}" if words else plain
     return {
         "Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(named, safe='')}",
-        "Content-Security-Policy": policy,
+        "Content-Security-Policy": POLICY,
         "Cache-Control": "no-store",
     }

@@ -2,7 +2,7 @@
 // and who did what.
 
 import { del, get, post } from "../api.js";
-import { sizeOf } from "../files.js";
+import { sizeOf } from "../render/files.js";
 import { complain } from "../notices.js";
 import { html, useEffect, useState } from "../preact.js";
 import { SortedTable } from "../render/sorted.js";

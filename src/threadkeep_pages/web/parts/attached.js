@@ -1,39 +1,15 @@
-// Files in messages: images, which open full size, sounds to play, others as chips to download. And the files of a message
-// that is being written, or on its way: how far each has come, what is wrong with it, and a way to take it out again.
+// The images of messages, full size. And the files of a message that is being written, or on its way: how far each has come, what is wrong with it, and a way to take it out again.
 
-import { addressOf, bytesOf, filesIn, nameOf, progress, sizeOf } from "../files.js";
+import { bytesOf, progress } from "../files.js";
 import { number, t } from "../language.js";
 import { html, useEffect, useState } from "../preact.js";
+import { Files as Drawn, addressOf, nameOf, sizeOf } from "../render/files.js";
 import { dialog, viewed } from "../views.js";
 import { Dialog } from "./dialog.js";
 import { Icon, IconButton } from "./icon.js";
 
-/** The files of a stored message. */
-export function Files({ parts }) {
-  const [broken, setBroken] = useState(/** @type {string[]} */ ([]));
-  const files = filesIn(parts);
-  if (!files.length) return null;
-  const images = files.filter(({ type, file }) => type === "image" && !broken.includes(file));
-  const sounds = files.filter(({ type }) => type === "audio");
-  const others = files.filter((part) => !images.includes(part) && !sounds.includes(part));
-  return html`<div class="files" data-testid="files">
-    ${images.map(
-      (part, at) =>
-        html`<button type="button" class="picture" key=${at} title=${nameOf(part)}
-        aria-label=${t("showFullSize", { name: nameOf(part) })} onClick=${() => showFull(images, at)}>
-        <img src=${addressOf(part)} alt=${nameOf(part)} loading="lazy" decoding="async"
-          onError=${() => setBroken((all) => [...all, part.file])} />
-      </button>`,
-    )}
-    ${sounds.map((part, at) => html`<figure class="sound" key=${`s${at}`}><figcaption dir="auto">${nameOf(part)}</figcaption><audio controls preload="none" src=${addressOf(part)} aria-label=${nameOf(part)} /></figure>`)}
-    ${others.map(
-      (part, at) =>
-        html`<a class="chip" key=${`f${at}`} href=${addressOf(part)} download=${nameOf(part)} title=${`${t("download")}: ${nameOf(part)}`}>
-        <${Icon} name="file" /><span class="name" dir="auto">${nameOf(part)}</span>
-        ${part.size !== undefined && html`<small>${sizeOf(part.size)}</small>`}</a>`,
-    )}
-  </div>`;
-}
+/** The files of a stored message; an image opens full size. */
+export const Files = ({ parts }) => html`<${Drawn} parts=${parts} onShow=${showFull} />`;
 
 function showFull(images, at) {
   viewed.value = { images, at };

@@ -1,10 +1,12 @@
 // An icon from the sheet; it takes the colour of the text around it and says nothing to a screen reader.
 
 import { html } from "../preact.js";
-import { ROOT } from "../router.js";
+import { ROOT, isAlone } from "../router.js";
+
+const SHEET = isAlone ? "" : `${ROOT}/static/icons.svg`;
 
 export function Icon({ name }) {
-  return html`<svg class="icon" aria-hidden="true" focusable="false"><use href=${`${ROOT}/static/icons.svg#${name}`} /></svg>`;
+  return html`<svg class="icon" aria-hidden="true" focusable="false"><use href=${`${SHEET}#${name}`} /></svg>`;
 }
 
 // A button that shows only an icon; its label is its name and its hint.

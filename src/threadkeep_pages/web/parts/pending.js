@@ -1,13 +1,13 @@
 // Messages that are not in the log yet: on their way, waiting for the network, queued behind a turn, or refused.
 
 import { html } from "../preact.js";
+import { Bubble } from "../render/bubble.js";
 import * as outbox from "../outbox.js";
 import { attachedTo, draftOf, keepAttached, keepDraft } from "../drafts.js";
 import { attachedFrom, checked } from "../files.js";
 import { Button } from "./actions.js";
 import { Attached, Files } from "./attached.js";
 import { Icon } from "./icon.js";
-import { Bubble } from "./said.js";
 import { t } from "../language.js";
 
 // What waits in a conversation, in order: { key, content, label, item }.

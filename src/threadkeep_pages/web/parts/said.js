@@ -1,7 +1,7 @@
-// What a person said: a bubble, with its text drawn as Markdown, and the field in which it is edited into a branch.
+// What a person said, and the field in which it is edited into a branch.
 
 import { html, useLayoutEffect, useRef, useState } from "../preact.js";
-import { Markdown } from "../render/markdown.js";
+import { Bubble } from "../render/bubble.js";
 import { attachedFrom } from "../files.js";
 import { choose, isByKeys, messages, toField } from "../focus.js";
 import { editing } from "../views.js";
@@ -21,21 +21,6 @@ export function Said({ conversation, message }) {
       <${IconButton} name="edit" label=${t("editMessage")} onClick=${() => (editing.value = message.seq)} />
     </footer>
   </article>`;
-}
-
-const LONGEST = 3000; // characters, or so many lines, are shown before somebody asks for more
-const MOST_LINES = 25;
-
-// The text of a message, drawn as Markdown; a long one is folded.
-export function Bubble({ text }) {
-  const [isOpen, setOpen] = useState(false);
-  const isLong = text.length > LONGEST || text.split("\n", MOST_LINES + 1).length > MOST_LINES;
-  return html`<div class="bubble" dir="auto" data-folded=${isLong && !isOpen}><${Markdown} text=${text} breaks /></div>
-    ${
-      isLong &&
-      html`<button type="button" class="link unfold" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
-      ${isOpen ? t("showLess") : t("showAllOfIt")}</button>`
-    }`;
 }
 
 function Edit({ conversation, message }) {

@@ -8,6 +8,7 @@ import { dressImage } from "./images.js";
 import { AWAY, safeUrl } from "./links.js";
 import { rowsOf, tableTools } from "./tabular.js";
 import { t } from "../language.js";
+import { isAlone } from "../router.js";
 
 const SHORT = 14;
 const LONG = 28;
@@ -64,7 +65,7 @@ function dressCode(pre) {
   language.textContent = code.dataset.lang || t("text");
   head.append(
     language,
-    ...(code.dataset.lang === "mermaid" ? [diagramButton()] : []),
+    ...(code.dataset.lang === "mermaid" && !isAlone ? [diagramButton()] : []),
     copyButton((button) => button.closest("figure").querySelector("code").textContent),
   );
   pre.tabIndex = 0;

@@ -2,7 +2,7 @@
 // which is loaded when the first formula asks for it. One that cannot be drawn, or is larger than anybody writes, stays as it
 // was written.
 
-import { ROOT } from "../router.js";
+import { ROOT, isAlone } from "../router.js";
 import { t } from "../language.js";
 
 const HOME = "../vendor/katex-0.19.1";
@@ -75,6 +75,7 @@ let loading;
 
 function katex() {
   loading ??= import(`${HOME}/katex.js`).then(() => {
+    if (isAlone) return window.katex; // its style sheet is in the file
     const sheet = document.createElement("link");
     sheet.rel = "stylesheet";
     sheet.href = `${ROOT}/static/render/${HOME}/katex.css`;

@@ -4,15 +4,16 @@
 // cookies.
 
 import { t } from "../language.js";
-import { ROOT } from "../router.js";
+import { ROOT, isAlone } from "../router.js";
 import { ownFile } from "./links.js";
 
 const LARGEST = 480;
 /** @type {Set<string>} */
 const wanted = new Set(); // addresses elsewhere that somebody has asked for: drawn anew, their images are there again
 
-/** Show the image in place of its link, or put a button beside the link, which shows it. */
+/** Show the image in place of its link, or put a button beside the link, which shows it; a file of its own loads nothing. */
 export function dressImage(link) {
+  if (isAlone) return;
   const box = document.createElement("span");
   box.className = "tk-image";
   box.dataset.image = link.href; // `morph.js` lets it be: what was loaded stays while the text grows

@@ -1,6 +1,6 @@
 // Which addresses a reader may be sent to. Anything else that claims to be a link is shown as text.
 
-import { ROOT } from "../router.js";
+import { ROOT, isAlone } from "../router.js";
 
 const SCHEMES = new Set(["http:", "https:", "mailto:"]);
 
@@ -17,6 +17,7 @@ export function safeUrl(text) {
 
 /** Return the address of a file of ours, which a text may name without our host (`/v1/files/ID`); null where it is none. */
 export function ownFile(text) {
+  if (isAlone) return null;
   const without = (address, part) => (address.startsWith(part) ? address.slice(part.length) : address);
   const path = [location.origin, ROOT].reduce(without, text.trim());
   return /^\/v1\/files\/[\w-]+$/.test(path) ? `${location.origin}${ROOT}${path}` : null;
