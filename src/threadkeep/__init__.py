@@ -12,7 +12,7 @@ loaded before it is needed. Type checkers read them in `__init__.pyi`.
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "context.base": "Policy Window",
