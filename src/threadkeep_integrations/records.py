@@ -7,10 +7,12 @@ one entry goes into several.
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from threadkeep.conversation.message import Message, Role
-from threadkeep.conversation.parts import Raw, Reasoning
+from threadkeep.conversation.parts import Attachment, Part, Raw, Reasoning
 from threadkeep_integrations.raw_items import plain, raw_items, raw_part
 
 MOST = 120_000
@@ -98,6 +100,25 @@ class Form(NamedTuple):
         first, *others = map(_shortened, said)
         silent = [Message(role=Role.ASSISTANT, parts=(part,)) for part in parts[1:]]
         return [_with(first, parts[0]), *silent, *map(self._following, others)]
+
+
+def text_with_files(content: str, parts: Sequence[Part]) -> str:
+    """Return the text of a message in which its files are told in words."""
+    told = [
+        f"[attached {part.label}]" + (f"\n{part.extract}" if part.extract else "")
+        for part in parts
+        if isinstance(part, Attachment)
+    ]
+    return "\n\n".join([*([content] if content else []), *told])
+
+
+def written_at(message: Message) -> datetime:
+    """Return when a message was begun, as far as its id tells: in 1970 if it does not."""
+    try:
+        milliseconds = UUID(message.id).int >> 80
+    except ValueError:
+        milliseconds = 0
+    return message.started_at or datetime.fromtimestamp(min(milliseconds, 2**42) / 1000, UTC)
 
 
 def _with(message: Message, part: Raw) -> Message:

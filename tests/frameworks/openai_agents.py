@@ -12,6 +12,7 @@ from agents.memory import Session, SessionSettings
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 import threadkeep
+from tests.people import asked
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
 from threadkeep_integrations.openai_agents import AgentsSession, continue_turn, run_turn
@@ -206,7 +207,7 @@ async def test_an_approval_is_a_persons_in_the_log(conversations: Conversations)
     model = ScriptedModel([step, [assistant_message("One is gone.")]])
     agent = Agent(name="Files", model=model, tools=[delete_file])
     running = asyncio.create_task(run_turn(conversation, agent, "Delete a and b"))
-    await waiting(conversation, 2)
+    await asked(conversation, 2)
     await conversation.approve("c1")
     await conversation.approve("c2", approved=False, reason="b is needed")
     assert (await running).final_output == "One is gone."
@@ -217,12 +218,6 @@ async def test_an_approval_is_a_persons_in_the_log(conversations: Conversations)
     }
 
 
-async def waiting(conversation: Any, calls: int) -> None:
-    async with asyncio.timeout(20):
-        while len(await conversation.waiting_calls()) < calls:  # noqa: ASYNC110 - anything of the conversation may be it
-            await asyncio.sleep(0.01)
-
-
 async def test_a_turn_that_waits_goes_on_in_another_process(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/threadkeep.db"
     step: Any = [function_call("delete_file", {"name": "a"}, call_id="c1")]
@@ -230,7 +225,7 @@ async def test_a_turn_that_waits_goes_on_in_another_process(tmp_path: Path) -> N
         conversation = await conversations.get_or_create("chat-1")
         agent = Agent(name="Files", model=ScriptedModel([step]), tools=[delete_file])
         running = asyncio.create_task(run_turn(conversation, agent, "Delete a"))
-        await waiting(conversation, 1)
+        await asked(conversation, 1)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
     async with threadkeep.open(url) as conversations:

@@ -1,14 +1,12 @@
 """The events of Google's Agent Development Kit, as JSON, and our messages."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import Reasoning
 from threadkeep.tools.outcome import canonical
-from threadkeep_integrations.records import Form
+from threadkeep_integrations.records import Form, text_with_files, written_at
 
 Fields = dict[str, Any]
 USER = "user"
@@ -57,7 +55,8 @@ def _messages(event: Fields) -> Iterator[Message]:
 def _plainest(message: Message) -> list[Fields]:
     """Return a message that was not written by the kit as an event."""
     result = message.tool_result
-    parts: list[Fields] = [{"text": message.content}] if message.content and result is None else []
+    text = text_with_files(message.content, message.parts)
+    parts: list[Fields] = [{"text": text}] if text and result is None else []
     parts += [{"function_call": {"id": call.id, "name": call.name, "args": call.args}} for call in message.tool_calls]
     if result is not None:
         told = {"error": message.content or result.error} if result.error else {"result": message.content}
@@ -67,17 +66,8 @@ def _plainest(message: Message) -> list[Fields]:
     by_user = message.role is Role.USER
     content = {"role": "model" if message.role is Role.ASSISTANT else USER, "parts": parts}
     author = USER if by_user else message.role.value
-    at = _written_at(message).timestamp()
+    at = written_at(message).timestamp()
     return [{"id": message.id, "author": author, "invocation_id": message.id, "timestamp": at, "content": content}]
-
-
-def _written_at(message: Message) -> datetime:
-    """Return when a message was begun, as far as its id tells."""
-    try:
-        milliseconds = UUID(message.id).int >> 80
-    except ValueError:
-        milliseconds = 0
-    return message.started_at or datetime.fromtimestamp(min(milliseconds, 2**42) / 1000, UTC)
 
 
 def _parts(event: Fields) -> list[Fields]:

@@ -4,7 +4,7 @@ An event and what it changes of the session's state are one commit, behind the e
 that somebody else went on with is stale. What it changes for the whole user or app follows in commits of their own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -84,7 +84,7 @@ class AdkSessions(BaseSessionService):  # type: ignore[misc] # the package is in
         with suppress(ConversationNotFound):  # it may be deleted meanwhile
             head, state = await _state(conversation)
             limit, since = (config.num_recent_events, config.after_timestamp) if config else (None, None)
-            events = [Event.model_validate(each) for each in with_names(await log.records(FORM, limit))]
+            events = [event for each in with_names(await log.records(FORM, limit)) for event in _events(each)]
             events = [event for event in events if since is None or event.timestamp >= since]
             shared = await self._shared(app_name, user_id)
             session = self._session(await conversation.read(), shared, state, head)
@@ -191,6 +191,12 @@ class AdkSessions(BaseSessionService):  # type: ignore[misc] # the package is in
         session = Session(state={**state.values, **shared}, events=[], last_update_time=at, **place)
         session._storage_update_marker = str(head)
         return session
+
+
+def _events(fields: dict[str, Any]) -> Iterator[Event]:
+    """Yield an event, but nothing for what somebody sent as one."""
+    with suppress(ValueError):
+        yield Event.model_validate(fields)
 
 
 async def _state(conversation: ConversationHandle) -> tuple[int, State]:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
-from threadkeep.conversation.parts import Attachment, Part, Raw, Reasoning
+from threadkeep.conversation.parts import Raw, Reasoning
 from threadkeep_integrations.raw_items import plain, raw_items, raw_part
+from threadkeep_integrations.records import text_with_files
 
 OF = "openai-agents"
 Item = dict[str, Any]
@@ -122,7 +123,7 @@ def _message(group: Sequence[Item]) -> Message:
 
 
 def _plain_items(message: Message) -> list[Item]:
-    text = "\n\n".join([*([message.content] if message.content else []), *_attached(message.parts)])
+    text = text_with_files(message.content, message.parts)
     match message.role:
         case Role.TOOL:
             call = message.tool_result.tool_call_id if message.tool_result else ""
@@ -156,12 +157,6 @@ def _with_usual(message: Message, kept: Sequence[Any]) -> Iterator[Item]:
 def _plain_call(call: ToolCall) -> Item:
     arguments = json.dumps(call.args, ensure_ascii=False, separators=(",", ":"))
     return {"arguments": arguments, "call_id": call.id, "name": call.name, "type": "function_call"}
-
-
-def _attached(parts: Sequence[Part]) -> Iterator[str]:
-    for part in parts:
-        if isinstance(part, Attachment):
-            yield f"[attached {part.label}]" + (f"\n{part.extract}" if part.extract else "")
 
 
 def _is_text(item: Item) -> bool:

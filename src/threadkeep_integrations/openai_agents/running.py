@@ -11,7 +11,7 @@ from typing import Any
 from threadkeep.conversation.draft_text import without_marks
 from threadkeep.conversation.message import Usage
 from threadkeep.conversation_handle import ConversationHandle
-from threadkeep.errors import PackageMissing, TurnNotFound
+from threadkeep.errors import PackageMissing
 from threadkeep.loop_turn import LoopTurn
 from threadkeep_integrations.openai_agents.items import (
     OF,
@@ -25,6 +25,7 @@ from threadkeep_integrations.openai_agents.items import (
     unanswered,
 )
 from threadkeep_integrations.raw_items import plain, raw_part
+from threadkeep_integrations.runs import REFUSED, UNKNOWN, Runs
 
 try:
     from agents import FunctionTool, RunHooks, Runner
@@ -32,31 +33,10 @@ try:
 except ImportError:
     raise PackageMissing("Runs of the OpenAI Agents SDK need a package: pip install openai-agents") from None
 
-UNKNOWN = "The outcome of this call is unknown: the process that ran it ended. Check before you repeat it."
-REFUSED = "A person did not allow this call."
 _RESULTS = ("tool_call_output_item", "handoff_output_item")
 _SAID = ("response.output_text.delta", "response.refusal.delta")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 _THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
-
-
-async def run_turn(
-    conversation: ConversationHandle, agent: Any, content: str | list[Any] | None, *, options: Any = None, **how: Any
-) -> Any:
-    """Answer a message by a run of the agent, and return the run's result; None if somebody stopped it.
-
-    `how` is told as to `conversation.turn`: a `key` with which it is one turn however often it is asked. `options` are
-    those of `Runner.run_streamed`: `context`, `max_turns`, `run_config`.
-    """
-    async with conversation.turn(content, **how) as turn:
-        return await answer(turn, conversation, agent, **(options or {}))
-
-
-async def continue_turn(conversation: ConversationHandle, agent: Any, number: int, *, options: Any = None) -> Any:
-    """Go on with a turn whose process has ended, such as one that waits for a person, and return the run's result."""
-    waiting = {call.id for turn in await _open(conversation, number) for call in await conversation.waiting_calls(turn)}
-    async with conversation.loops.take_up(number) as turn:
-        return await answer(turn, conversation, agent, waiting, **(options or {}))
 
 
 async def answer(
@@ -82,6 +62,11 @@ async def answer(
                 given.approve(each)
             else:
                 given.reject(each, rejection_message=decision.reason or REFUSED)
+
+
+_RUNS = Runs(answer)
+run_turn, continue_turn = _RUNS.run_turn, _RUNS.continue_turn
+"""With `options` as those of `Runner.run_streamed`: `context`, `max_turns`, `run_config`."""
 
 
 class _Run(RunHooks):  # type: ignore[misc] # the package is in an environment of its own
@@ -188,13 +173,6 @@ def _paired(items: Sequence[Item]) -> Iterator[Item]:
         yield item
         if id(item) in left:
             yield {"call_id": item["call_id"], "output": UNKNOWN, "type": f"{item['type']}_output"}
-
-
-async def _open(conversation: ConversationHandle, number: int) -> Any:
-    found = [turn for turn in await conversation.turns() if turn.number == number]
-    if not found:
-        raise TurnNotFound
-    return found
 
 
 def _usage(usage: Any) -> Usage | None:
