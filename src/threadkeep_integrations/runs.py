@@ -14,7 +14,7 @@ REFUSED = "A person did not allow this call."
 
 
 class Runs:
-    """Runs that `answer` makes: of a turn, its conversation, an agent and the calls that a person has to decide about."""
+    """Runs that `answer` makes, of a turn, its conversation, an agent and the calls about which a person decides."""
 
     def __init__(self, answer: Callable[..., Awaitable[Any]]) -> None:
         self._answer = answer
