@@ -12,7 +12,7 @@ from typing import Any, Literal, Unpack, overload
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor, mark_of
-from threadkeep.conversation.entry import Approval, Entry, Feedback, Update
+from threadkeep.conversation.entry import Approval, Entry, Feedback, Kept, Update
 from threadkeep.conversation.events import Event
 from threadkeep.conversation.facts import Status
 from threadkeep.conversation.idempotency import IdempotencyKey
@@ -250,14 +250,14 @@ class ConversationHandle:
     @checked
     async def append(
         self,
-        *messages: Message | StateChange,
+        *messages: Message | StateChange | Kept,
         key: Key | None = None,
         parent: int | None = None,
         expected_head: int | None = None,
     ) -> tuple[Entry, ...]:
-        """Add messages, and what they change of the state, after the head, or after another entry (0: as a new
-        beginning), without answering them, such as a history from elsewhere; `StaleHead` if the head is not the
-        expected one (0: none yet)."""
+        """Add messages, what they change of the state and what a program keeps beside them, after the head, or after
+        another entry (0: as a new beginning), without answering them, such as a history from elsewhere; `StaleHead` if
+        the head is not the expected one (0: none yet)."""
         body = [message.model_dump(mode="json") for message in messages] if isinstance(key, str) else []
         added = Append(bodies=messages, parent=parent, expected_head=expected_head, key=self._key("append", key, body))
         appended = await self._store.append(self.scope, self.id, added)

@@ -8,7 +8,7 @@ from contextlib import aclosing, suppress
 from typing import Any
 
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.entry import Entry, Kept
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import id_of
 from threadkeep.conversation.message import Message
@@ -44,6 +44,10 @@ class SessionLog:
             self._handle = await self._conversations.get_or_create(self._name, scope=self._scope, **self._fields)
         return self._handle
 
+    def forget(self) -> None:
+        """Look for the conversation again when it is needed: it was deleted."""
+        self._handle = None
+
     async def found(self) -> ConversationHandle | None:
         """Return the conversation if there is one."""
         if self._handle is None:
@@ -54,19 +58,20 @@ class SessionLog:
         return self._handle
 
     async def append(
-        self, messages: Sequence[Message], key: tuple[str, Sequence[Any]] | None = None, parent: int | None = None
-    ) -> None:
+        self,
+        messages: Sequence[Message | Kept],
+        key: tuple[str, Sequence[Any]] | None = None,
+        parent: int | None = None,
+    ) -> tuple[Entry, ...]:
         """Add messages behind the newest, or another entry, in one step; with the same key, and what they were made of,
-        only once."""
+        only once. Return their entries."""
         for _ in range(2):  # it may have been deleted since
             conversation = await self.conversation()
             named = None if key is None else IdempotencyKey.of(f"append {conversation.id}", key[0], list(key[1]))
             try:
-                await conversation.append(*messages, key=named, parent=parent)
+                return await conversation.append(*messages, key=named, parent=parent)
             except ConversationNotFound:
-                self._handle = None
-            else:
-                return
+                self.forget()
         raise ConversationNotFound
 
     async def extend(self, bodies: Sequence[Message | StateChange], head: int, **fields: Any) -> int:
@@ -77,7 +82,7 @@ class SessionLog:
         try:
             added = await conversation.append(*bodies, expected_head=head)
         except ConversationNotFound:
-            self._handle = None
+            self.forget()
             raise
         return max(entry.seq for entry in added if entry.continues_branch)
 

@@ -66,8 +66,17 @@ class HeadChoice(Value):
     kind: Literal["head"] = "head"
 
 
+class Kept(Value):
+    """What a program of another form keeps in the log beside the messages, such as a framework's checkpoint: neither
+    models nor people are shown it. `of` names the form."""
+
+    kind: Literal["kept"] = "kept"
+    of: Annotated[Text, Field(min_length=1, max_length=64)]
+    content: Text
+
+
 PathBody = Message | StateChange
-Remark = Summary | Approval | Update | TurnChange | HeadChoice | Feedback
+Remark = Summary | Approval | Update | TurnChange | HeadChoice | Feedback | Kept
 Body = Annotated[PathBody | Remark, Field(discriminator="kind")]
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor, ZstdError
 
-from threadkeep.conversation.entry import Body, Entry, Summary
+from threadkeep.conversation.entry import Body, Entry, Kept, Summary
 from threadkeep.conversation.facts import LARGE, ConversationFacts, ListedFacts
 from threadkeep.conversation.message import Message, MessageStatus, Role, Usage
 from threadkeep.conversation.parts import stored_part
@@ -26,7 +26,7 @@ from threadkeep.text.words import INDEXED_CHARACTERS, searchable
 
 _ROLES = tuple(Role)
 _STATUSES = _, _INTERRUPTED = (MessageStatus.COMPLETE, MessageStatus.INTERRUPTED)
-STATE, SUMMARY, APPROVAL, UPDATE, TURN, HEAD, FEEDBACK = range(8, 15)
+STATE, SUMMARY, APPROVAL, UPDATE, TURN, HEAD, FEEDBACK, KEPT = range(8, 16)
 """Kinds from 0 to 7 are messages: two for each role, complete and interrupted. Kinds above STATE are remarks."""
 
 _RAW, _NEWEST = 0, 1
@@ -115,6 +115,8 @@ def encode(body: Body) -> Row:
             return Row(kind, encode_id(body.id), body.tokens, body.content, _message_parts(body))
         case Summary():
             return Row(SUMMARY, None, body.tokens, body.content, None)
+        case Kept():
+            return Row(KEPT, None, None, body.content, _dump({"of": body.of}))
         case _:
             return Row(_KINDS[body.kind], None, None, "", _other_parts(body))
 
@@ -163,6 +165,7 @@ _NAMES = {
     TURN: "turn",
     HEAD: "head",
     FEEDBACK: "feedback",
+    KEPT: "kept",
 }
 _KINDS = {name: kind for kind, name in _NAMES.items()}
 
@@ -180,6 +183,8 @@ def _decode(row: Row) -> Body:
     if row.kind >= STATE:
         if row.kind == SUMMARY:
             parts = {"content": row.content, "tokens": row.tokens}
+        if row.kind == KEPT:
+            return Kept.trusted(kind="kept", of=parts["of"], content=row.content)
         return _BODY.validate_python(parts | {"kind": _NAMES[row.kind]})
     # What we have written ourselves in the usual shape needs no second check; everything else goes through the models.
     known = _known_parts(parts) if parts else _BARE

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.entry import Approval, Entry, Feedback, Summary
+from threadkeep.conversation.entry import Approval, Entry, Feedback, Kept, Summary
 from threadkeep.conversation.facts import ListedFacts, SomeFacts
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
@@ -21,7 +21,7 @@ from threadkeep.text.query import Terms
 from threadkeep.text.words import words
 
 Order = Literal["rank", "newest"]
-Appendable = Message | StateChange | Summary | Approval | Feedback
+Appendable = Message | StateChange | Summary | Approval | Feedback | Kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import assert_never
 from threadkeep.conversation import events
 from threadkeep.conversation.cursor import Cursor, mark_of
 from threadkeep.conversation.draft_text import ends_thinking, pieces, stream_of
-from threadkeep.conversation.entry import Approval, Entry, Feedback, HeadChoice, Summary, Update
+from threadkeep.conversation.entry import Approval, Entry, Feedback, HeadChoice, Kept, Summary, Update
 from threadkeep.conversation.events import Event, Happening
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
@@ -218,7 +218,7 @@ def _happened(entry: Entry) -> list[Happening]:
             return [events.CallDecided(body, entry.seq)]
         case Feedback():
             return [events.FeedbackGiven(body, entry.parent, entry.seq)]
-        case Summary():
+        case Summary() | Kept():
             return []
         case _:
             assert_never(body)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from threadkeep.conversation.entry import Approval, Body, Entry, Feedback, HeadChoice, Summary, Update
+from threadkeep.conversation.entry import Approval, Body, Entry, Feedback, HeadChoice, Kept, Summary, Update
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.share import Share
 from threadkeep.conversation.state import StateChange
@@ -19,6 +19,7 @@ REMARKS = (
     TurnChange(state=TurnState.RUNNING),
     HeadChoice(),
     Feedback(rating="up"),
+    Kept(of="framework", content="c"),
 )
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
-from threadkeep.conversation.entry import Approval, Body, Feedback, HeadChoice, Summary, Update
+from threadkeep.conversation.entry import Approval, Body, Feedback, HeadChoice, Kept, Summary, Update
 from threadkeep.conversation.facts import Status
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult, Usage
@@ -113,6 +113,7 @@ bodies: st.SearchStrategy[Body] = st.one_of(
     ),
     st.just(HeadChoice()),
     st.builds(Feedback, rating=st.sampled_from(["up", "down", None]), comment=st.none() | text),
+    st.builds(Kept, of=some, content=text),
 )
 
 
