@@ -1,0 +1,132 @@
+"""Values of a graph as JSON, and back: plain JSON as it is, LangChain's messages as their fields, everything else as
+LangGraph's own serializer writes it.
+
+A form is an object with one key: `json`, `message` (a kind and its fields), `list` (forms), or `bytes` (a type and
+base64). What comes out of it is plain JSON, one of the messages named here, or what the serializer allows: nothing in
+a log can name another class.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+Form = dict[str, Any]
+MESSAGES: Final[Mapping[str, type[BaseMessage]]] = {
+    "ai": AIMessage,
+    "human": HumanMessage,
+    "system": SystemMessage,
+    "tool": ToolMessage,
+}
+_KINDS = {kind: name for name, kind in MESSAGES.items()}
+_LARGEST = 2**63
+_DEEPEST = 50
+SAFE_TYPES = frozenset(("null", "bytes", "bytearray", "msgpack"))
+"""What LangGraph's serializer writes without pickle. `json`, an older form, can name classes, and is not read."""
+
+
+class FormError(ValueError):
+    """A form that nobody of us wrote."""
+
+
+class StrictSerializer(JsonPlusSerializer):
+    """LangGraph's serializer, which makes objects of types that it knows and of those `allowed`, and of no others: the
+    rest comes back as plain values, with a warning."""
+
+    def __init__(self, allowed: Any = ()) -> None:
+        names = [(each.__module__, each.__name__) if isinstance(each, type) else tuple(each) for each in allowed]
+        super().__init__(pickle_fallback=False, allowed_msgpack_modules=names or None)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        if data[0] not in SAFE_TYPES:
+            raise FormError(f"The type {data[0]} is not read.")
+        return super().loads_typed(data)
+
+
+def form_of(value: Any, serde: SerializerProtocol) -> Form:
+    """Return a value as a form."""
+    if type(value) is list and value and type(value[0]) in _KINDS:
+        return {"list": [form_of(each, serde) for each in value]}
+    if (kind := _KINDS.get(type(value))) is not None:
+        fields = value.model_dump(exclude_defaults=True)
+        if is_plain(fields):
+            return {"message": [kind, fields]}
+    elif is_plain(value):
+        return {"json": value}
+    type_, raw = serde.dumps_typed(value)
+    return {"bytes": [type_, b64encode(raw).decode()]}
+
+
+def value_of(form: Form, serde: SerializerProtocol) -> Any:
+    """Return the value of a form, with nothing in it that others hold."""
+    match form:
+        case {"json": value}:
+            return copied(value)
+        case {"message": [str(kind), dict(fields)]} if kind in MESSAGES:
+            return MESSAGES[kind](**copied(fields))
+        case {"list": [*forms]}:
+            return [value_of(each, serde) for each in forms]
+        case {"bytes": [str(type_), str(text)]}:
+            return serde.loads_typed((type_, b64decode(text)))
+        case _:
+            raise FormError("not a form")
+
+
+def is_plain(value: Any, depth: int = 0) -> bool:
+    """Whether a value is JSON that comes back the same."""
+    match value:
+        case None | bool():
+            return True
+        case str():
+            return type(value) is str
+        case int():
+            return type(value) is int and -_LARGEST <= value < _LARGEST
+        case float():
+            return type(value) is float and value - value == 0
+        case list():
+            return type(value) is list and depth < _DEEPEST and all(is_plain(each, depth + 1) for each in value)
+        case dict():
+            is_simple = type(value) is dict and depth < _DEEPEST and all(type(key) is str for key in value)
+            return is_simple and all(is_plain(each, depth + 1) for each in value.values())
+        case _:
+            return False
+
+
+def copied(value: Any) -> Any:
+    """Return JSON with lists and objects of its own."""
+    if type(value) is dict:
+        return {key: copied(each) for key, each in value.items()} if value else {}
+    if type(value) is list:
+        return [copied(each) for each in value] if value else []
+    return value
+
+
+class Item:
+    """One element of a list: its form, and the entry of the message that shows it to people (0: there is none)."""
+
+    __slots__ = ("_checked", "_extra", "_fields", "_given", "entry", "form")
+
+    def __init__(self, form: Form, entry: int = 0) -> None:
+        self.form = form
+        self.entry = entry
+        self._checked: BaseMessage | None = None
+        self._fields: dict[str, Any] = {}
+        self._extra: dict[str, Any] | None = None
+        self._given: BaseMessage | None = None
+
+    def value(self, serde: SerializerProtocol) -> Any:
+        """Return the element as an object. A message is checked once; a graph gets the same object again for as long as
+        nobody has changed it."""
+        given = self._given
+        if given is not None and given.__dict__ == self._fields and given.__pydantic_extra__ == self._extra:
+            return given
+        if self._checked is None:
+            value = value_of(self.form, serde)
+            if "message" not in self.form:
+                return value
+            self._checked, self._fields, self._extra = value, value.__dict__, value.__pydantic_extra__
+        self._given = value_of(self.form, serde)
+        return self._given
