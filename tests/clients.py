@@ -4,6 +4,8 @@ npm's are pinned in requirements/clients/NAME/ and installed into .venv/clients/
 than ours are pinned in requirements/frameworks/NAME.txt and installed, with Threadkeep, into .venv/frameworks/NAME.
 """
 
+import asyncio
+import os
 from pathlib import Path
 
 from tests.documents import ROOT
@@ -25,3 +27,17 @@ def _there(folder: Path, pinned: str) -> Path:
     if not (folder / ".stamp").exists():
         raise AssertionError(f"{folder} is missing: `make test` installs it from {pinned}")
     return folder
+
+
+async def node_tests(name: str, tests: Path, folder: Path, patience: float = 120, **environment: str) -> None:
+    """Run a file of tests in Node, in a folder where it finds a client."""
+    (folder / "node_modules").symlink_to(client(name) / "node_modules")
+    (folder / tests.name).write_text(tests.read_text(encoding="utf-8"))
+    program = await asyncio.create_subprocess_exec(
+        *(NODE, "--test", "--test-reporter=spec", folder / tests.name),
+        env=os.environ | environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    told, _ = await asyncio.wait_for(program.communicate(), patience)
+    assert program.returncode == 0, told.decode()
