@@ -169,7 +169,8 @@ class AnswerReader:
 
     `messages` are the whole messages of the assistant; `end` is how the turn ended or why
     it waits, none while it goes on; `place` the newest entry of the answer that the next message could continue.
-    `begins` is the number of its first entry, and of the one that this continues.
+    `begins` is the number of its first entry, and of the one that this continues; `results` are its calls with results,
+    in the order of these.
     """
 
     def __init__(self, turn: int | None = None) -> None:
@@ -178,6 +179,7 @@ class AnswerReader:
         self.end: AnswerEnded | None = None
         self.place: int | None = None
         self.begins: tuple[int, int | None] | None = None
+        self.results: list[AnswerCall] = []
         self._parts: list[AnyAnswerPart] = []
         self._open: list[str] = []
         self._begun: dict[str, int] = {}
@@ -346,6 +348,7 @@ class AnswerReader:
         state: CallState = "returned" if result.error is None else "failed"
         state = "refused" if call.state == "refused" or result.error == REFUSED else state
         changed = AnswerCall(call.id, call.message, call.call, state, None, content, result.error, files, True)
+        self.results.append(changed)
         self._put(call, changed)
         return True
 

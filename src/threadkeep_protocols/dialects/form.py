@@ -26,13 +26,18 @@ def body_reader(kind: type[T]) -> Callable[[Request], Awaitable[T]]:
     """Return the dependency that reads a body of this kind."""
 
     async def read(request: Request) -> T:
-        try:
-            return kind.model_validate(await _fields(request))
-        except ValidationError as error:
-            wrong = [{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_url=False)]
-            raise RequestValidationError(wrong) from None
+        return read_body(kind, await _fields(request))
 
     return read
+
+
+def read_body(kind: type[T], fields: Any) -> T:
+    """Return a body of this kind that was read before; what is wrong with it is told as if it were the request's."""
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        wrong = [{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_url=False)]
+        raise RequestValidationError(wrong) from None
 
 
 def described(kind: type[BaseModel]) -> dict[str, Any]:
