@@ -58,7 +58,7 @@ async def follow_up(person: Person, _context: BrowserContext) -> None:
     """A follow-up that was looked up, with its source and what was looked for."""
     await person.begin("Which phones are under $500?", "Shop")
     await person.say("tell me more about the Samsung one")
-    await person.page.get_by_text("Looked for").last.click()
+    await person.page.get_by_text("Looked up").last.click()
 
 
 async def searching(person: Person, _context: BrowserContext) -> None:

@@ -25,6 +25,7 @@ async def test_a_call_that_is_refused_does_not_run_and_the_reason_is_told(person
     await person.open(id)
     await person.write("remove b.txt")
     asked = person.page.get_by_test_id("approval")
+    await asked.get_by_role("button", name="Reason").click()
     await asked.get_by_role("textbox", name="Reason").fill("I still need it.")
     await asked.get_by_role("button", name="Refuse").click()
     await person.is_answered()

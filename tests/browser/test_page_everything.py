@@ -40,7 +40,7 @@ async def test_a_dialogue_goes_through_a_tool_consent_a_kill_and_another_instanc
     one, two = instances
     person = Person(page, one.url)
     id = await person.begin("draw")
-    await expect(person.answers.locator(".tk-usage summary").first).to_contain_text("$")
+    await expect(person.answers.locator(".tk-usage dl").first).to_contain_text("$")
     await person.write("remove the.file")
     await page.get_by_role("button", name="Allow", exact=True).click()
     await person.is_answered()

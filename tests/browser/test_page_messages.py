@@ -4,6 +4,7 @@ import re
 
 from playwright.async_api import BrowserContext, expect
 
+from tests.browser.axe import find_nothing
 from tests.browser.person import AT_ONCE, Api, Person
 from tests.browser.server import Server
 from tests.browser.stage import ROWS
@@ -145,10 +146,29 @@ async def test_the_shop_cites_and_tells_what_it_looked_for(person: Person, api: 
 async def test_usage_tells_of_tokens_and_how_full_the_context_is(person: Person, api: Api) -> None:
     await person.open(await api.begin("Say hello."))
     usage = person.answers.locator(".tk-usage")
-    await expect(usage.locator("summary")).to_have_text(re.compile(r"[\d,]+ tokens\s*·\s*\$[\d.]+\s*·\s*context"))
+    await expect(usage.locator("summary")).to_have_text("Details")
+    await expect(usage.locator("dl")).to_be_hidden()
     await usage.locator("summary").click()
-    for name in ("Read", "Written", "Context"):
+    for name in ("Model", "Read", "Written", "Cost", "Context"):
         await expect(usage.get_by_text(name, exact=True)).to_be_visible()
+
+
+async def test_what_was_recalled_tells_why_and_can_be_left_out_of_the_next_answer(person: Person, api: Api) -> None:
+    said = ("My budget code is CC-1001.", "Say one.", "Say two.", "Which budget code is mine?")
+    id = await api.begin(*said, assistant="forgetful")
+    await person.open(id)
+    recalled = person.answers.nth(3).get_by_test_id("recalled")
+    await recalled.locator("summary").click()
+    first = recalled.get_by_role("listitem").filter(has_text="CC-1001").first
+    await expect(first).to_contain_text(re.compile("has the words .*budget"))
+    await first.get_by_role("button", name="Leave out of the next answer").click()
+    await find_nothing(person.page, "what was recalled")
+    await person.say("Which budget code is mine?")
+    told = (await api.read(id))["messages"][-1]["tool_trace"]
+    assert 1 not in [entry for item in told if item["kind"] == "recall" for entry in item["entries"]]
+    await expect(first.get_by_role("button", name="Leave out of the next answer")).to_have_attribute(
+        "aria-pressed", "false"
+    )
 
 
 async def test_usage_tells_what_fell_out_of_the_context(person: Person, api: Api) -> None:

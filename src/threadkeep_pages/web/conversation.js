@@ -6,6 +6,7 @@ import { ROOT, parentOf, upTo } from "./client/branch.js";
 import { copier } from "./copies.js";
 import { attachedFrom } from "./files.js";
 import { Following } from "./following.js";
+import { LeftOut } from "./leftout.js";
 import { announce, complain } from "./notices.js";
 import * as outbox from "./outbox.js";
 import { computed, signal } from "./preact.js";
@@ -45,6 +46,7 @@ export class OpenConversation {
     this.cursor = undefined;
     /** @type {number | null} the entry whose branch is being read */
     this.sought = null;
+    this.leftOut = new LeftOut();
     /** @type {Map<number, string>} entry -> key of the message of ours that it holds */
     this.matched = new Map();
     this.phase = this.#field("phase");
@@ -191,7 +193,6 @@ export class OpenConversation {
     }
   }
 
-  // Reads the whole branch that is shown, however long it is.
   async loadAll() {
     const head = this.branch.value || null;
     let page = await this.readPage({ head, limit: 200 });
@@ -294,13 +295,13 @@ export class OpenConversation {
     const place = this.place();
     if (this.after.value !== null && this.isCurrent.value) this.look();
     this.#change("message.sent", { parent: place.parent, content });
-    outbox.add({ conversation: this.id, content, attached, ...place });
+    outbox.add({ conversation: this.id, content, attached, ...place, ...this.leftOut.take() });
   }
 
   // Sends another text in place of a message: a branch beside it.
   edit(message, content, attached) {
     this.#change("message.sent", { parent: parentOf(message), content, isCut: true });
-    outbox.add({ conversation: this.id, content, attached, parent: message.parent });
+    outbox.add({ conversation: this.id, content, attached, parent: message.parent, ...this.leftOut.take() });
   }
 
   async regenerate(message) {
@@ -308,7 +309,7 @@ export class OpenConversation {
     this.#change("message.sent", { parent: question?.seq, content: null, isCut: Boolean(question) });
     try {
       const path = conversationPath(this.id, "/regenerate");
-      await post(path, { entry: message.seq }, { key: newKey(), prefer: "respond-async" });
+      await post(path, { entry: message.seq, ...this.leftOut.take() }, { key: newKey(), prefer: "respond-async" });
       if (question) this.#change("answer.begun", { question: question.seq });
     } catch (error) {
       this.uncut();
@@ -324,7 +325,6 @@ export class OpenConversation {
     }
   }
 
-  // Takes a queued message back; false if it is being answered already.
   async withdraw(turn) {
     try {
       await post(conversationPath(this.id, "/cancel", { turn }));

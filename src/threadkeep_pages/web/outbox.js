@@ -104,12 +104,12 @@ export const hurry = () => outbox.hurry();
 export const flush = () => outbox.flush();
 
 async function send(item) {
-  const { key, content, parent, expected_head } = item;
+  const { key, content, parent, expected_head, without_recall } = item;
   const parts = await sendFiles(item);
   const id = isLocal(item.conversation) ? await create(item) : item.conversation;
   const answer = await post(
     conversationPath(id, "/messages"),
-    { content: parts.length ? said(content, parts) : content, parent, expected_head },
+    { content: parts.length ? said(content, parts) : content, parent, expected_head, without_recall },
     { key, prefer: "respond-async" },
   );
   taken.value = [...taken.value, { key, conversation: id, turn: answer.turn.id, content, parts, parent, at: item.at }];

@@ -27,6 +27,8 @@ type ConversationEvent = import("./client/state.js").ConversationEvent;
 interface Place {
   parent?: number | null;
   expected_head?: number;
+  /** Entries that are not recalled for its answer. */
+  without_recall?: { entry: number }[];
 }
 
 /** Who is here, and how large the files may be that are attached: 0 is any size, null (or nothing) that there are none. */

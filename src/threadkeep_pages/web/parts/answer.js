@@ -16,6 +16,7 @@ import { Approval } from "./approval.js";
 import { Files } from "./attached.js";
 import { IconButton } from "./icon.js";
 import { Rating } from "./rating.js";
+import { Recalled } from "./recalled.js";
 import { useSeconds } from "./status.js";
 import { t } from "../language.js";
 
@@ -139,14 +140,14 @@ function Footer({ conversation, messages, last }) {
   const trace = messages.flatMap((message) => message.tool_trace ?? []);
   return html`<footer class="actions">
     <${Siblings} conversation=${conversation} message=${messages[0]} />
+    <${RewrittenQuery} trace=${trace} />
+    <${Recalled} conversation=${conversation} trace=${trace} />
+    <${Usage} message=${last} usage=${usageOf(messages)} by=${by(conversation, last)} />
     <${Copy} text=${text.filter(Boolean).join("\n\n")} />
     <${IconButton} name="again" label=${t("regenerateHint")} data-action="again"
       onClick=${() => answerAgain(conversation, last)} />
     <${Rating} conversation=${conversation} message=${last} />
     ${canRead && wanted.value.reads && html`<${Aloud} entry=${last.seq} />`}
-    <span class="by">${by(conversation, last)}</span>
-    <${RewrittenQuery} trace=${trace} />
-    <${Usage} message=${last} usage=${usageOf(messages)} />
   </footer>`;
 }
 

@@ -4,7 +4,7 @@ import { html } from "../preact.js";
 import { Pairs } from "./json.js";
 import { AWAY, safeUrl } from "./links.js";
 import { isRecord, listOf, textOf } from "./value.js";
-import { number, rich, t } from "../language.js";
+import { number, t } from "../language.js";
 
 /** The items of kind "query" in a trace that something was looked for with, each on demand. */
 export function RewrittenQuery({ trace }) {
@@ -19,14 +19,15 @@ function Query({ item }) {
   const looked = [textOf(item.rewritten) || question, words].filter(Boolean).join(" · ");
   const passages = listOf(item.passages);
   const told = [
-    [t("asked"), question],
+    [t("lookedFor"), looked],
+    [t("asked"), question === looked ? "" : question],
     [t("rewrittenBy"), item.by],
     [t("because"), item.why],
     [t("failedWith"), item.error],
   ];
-  return html`<details class="tk-query">
-    <summary>${rich("lookedFor", { what: html`<q dir="auto">${looked}</q>` })}</summary>
-    <${Pairs} pairs=${told.filter(([, value]) => textOf(value) !== "" && textOf(value) !== looked)} />
+  return html`<details class="tk-knot tk-query">
+    <summary>${t("lookedUp")}</summary>
+    <${Pairs} pairs=${told.filter(([, value]) => textOf(value) !== "")} />
     ${
       passages.length > 0 &&
       html`<ol class="tk-passages">

@@ -19,7 +19,7 @@ export function reasoningOf({ parts }) {
 export function Reasoning({ text, seconds = 0, isThinking = false }) {
   if (!text) return null;
   const told = seconds ? t("thoughtFor", { seconds: Math.max(1, Math.round(seconds)) }) : t("thought");
-  return html`<details class="tk-reasoning" open=${isThinking} data-testid="reasoning">
+  return html`<details class="tk-knot tk-reasoning" open=${isThinking} data-testid="reasoning">
     <summary>${isThinking ? t("thinking") : told}</summary>
     <div dir="auto"><${Markdown} text=${text} streaming=${isThinking} /></div>
   </details>`;

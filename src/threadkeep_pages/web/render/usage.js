@@ -1,4 +1,4 @@
-// What an answer cost: the tokens of its model call, how full the context was, and what no longer fitted in.
+// What is known of an answer: its model, its tokens and what they cost, how full the context was and what no longer fitted in.
 
 import { html } from "../preact.js";
 import { isRecord, listOf } from "./value.js";
@@ -27,21 +27,21 @@ function costOf(known) {
 export const money = ({ amount, currency }) =>
   number(amount, { style: "currency", currency, ...(amount < 1 && { maximumSignificantDigits: 2 }) });
 
-/** One line on demand: tokens in and out of the whole turn, and the context of its last message as the trace tells of it. */
-export function Usage({ message, usage = usageOf([message]) }) {
+/**
+ * One word on demand: who answered, tokens in and out of the whole turn and what they cost, and the context of its last message
+ * as the trace tells of it.
+ * @param {{ message: any, usage?: ReturnType<typeof usageOf>, by?: string }} props
+ */
+export function Usage({ message, usage = usageOf([message]), by = "" }) {
   const trace = listOf(message?.tool_trace).filter(isRecord);
   const context = trace.find((item) => item.kind === "context");
-  if (!usage && !context) return null;
-  const share = fullness(context);
-  const total = usage ? counted(usage.input_tokens) + counted(usage.output_tokens) : counted(context.tokens);
-  return html`<details class="tk-usage">
-    <summary>
-      ${t("tokens", { n: total })}${usage?.cost && ` · ${money(usage.cost)}`}${share !== null && ` · ${t("contextShare", { share: percent(share) })}`}
-      ${context?.dropped === true && html` · <span class="tk-dropped">${t("olderLeftOut")}</span>`}
-    </summary>
+  if (!usage && !context && !by) return null;
+  return html`<details class="tk-knot tk-usage">
+    <summary>${t("details")}${context?.dropped === true && html` · <span class="tk-dropped">${t("olderLeftOut")}</span>`}</summary>
     <dl class="tk-pairs">
+      ${by && html`<${Pair} name=${t("model")}><span class="by">${by}</span><//>`}
       ${usage && html`<${Tokens} usage=${usage} />`}
-      ${context && html`<${Context} context=${context} share=${share} trace=${trace} />`}
+      ${context && html`<${Context} context=${context} share=${fullness(context)} />`}
     </dl>
   </details>`;
 }
@@ -55,19 +55,18 @@ function Tokens({ usage }) {
   `;
 }
 
-function Context({ context, share, trace }) {
+function Context({ context, share }) {
   const [first, masked, budget] = [counted(context.first), counted(context.masked), counted(context.budget)];
-  const recalled = recalledIn(trace);
   const before = first ? t("beforeEntry", { entry: String(first) }) : t("oldestMessages");
   const tokens = counted(context.tokens);
   return html`
     <${Pair} name=${t("context")}>
       ${share !== null && html`<${Meter} share=${share} />`}
       ${budget > 0 ? t("tokensOf", { n: tokens, budget }) : number(tokens)}
+      ${share !== null && html` <span class="tk-share">${percent(share)}</span>`}
     <//>
     ${context.dropped === true && html`<${Pair} name=${t("leftOut")}>${before}<//>`}
     ${masked > 0 && html`<${Pair} name=${t("shortened")}>${t("shortenedBefore", { entry: String(masked) })}<//>`}
-    ${recalled > 0 && html`<${Pair} name=${t("recalled")}>${t("recalledCount", { n: recalled })}<//>`}
   `;
 }
 
@@ -79,10 +78,6 @@ function Meter({ share }) {
   return html`<span class="tk-meter" data-full=${share > 0.9} aria-hidden="true">
     <svg viewBox="0 0 100 6" preserveAspectRatio="none"><rect width=${Math.max(share * 100, 1)} height="6" /></svg>
   </span>`;
-}
-
-function recalledIn(trace) {
-  return trace.filter((item) => item.kind === "recall").reduce((sum, item) => sum + listOf(item.entries).length, 0);
 }
 
 /** Return how full the context was, from 0 to 1, where that is known. */
