@@ -39,7 +39,7 @@ from threadkeep.conversation.events import (
     TurnWaiting,
 )
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
-from threadkeep.conversation.parts import Part, Reasoning
+from threadkeep.conversation.parts import Part, Raw, Reasoning
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 
@@ -330,7 +330,7 @@ class AnswerReader:
         self._whole.add(message.id)
         self.messages.append(message)
         for number, part in enumerate(message.parts):
-            if not isinstance(part, Reasoning):
+            if not isinstance(part, Reasoning | Raw):
                 self._add(AnswerPart(f"{message.id}-part-{number}", message.id, part))
         self._show(message.id, self._new_blocks(message))
         for call in message.tool_calls:

@@ -45,8 +45,14 @@ def stumble(place: str) -> str:
     raise ValueError(f"fell in {place}")
 
 
+@tool(repeatable=True)
+def note(place: str) -> ToolOutcome:
+    """Keep a place in the state."""
+    return ToolOutcome(content="noted", state={"place": place})
+
+
 ASSISTANTS = (
-    Assistant(name="helper", instructions="Help.", tools=Registry([look, remove, stumble])),
+    Assistant(name="helper", instructions="Help.", tools=Registry([look, remove, stumble, note])),
     Assistant(name="other", instructions="Do otherwise."),
 )
 

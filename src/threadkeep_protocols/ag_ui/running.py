@@ -14,6 +14,7 @@ from threadkeep.conversation.turn import BusyPolicy, TurnState
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, KeyReused
+from threadkeep.tools.registry import Registry
 from threadkeep.turn_handle import TurnHandle
 from threadkeep_protocols.ag_ui.places import Place, place_of
 from threadkeep_protocols.ag_ui.resuming import go_on
@@ -90,17 +91,14 @@ class _Sending:
             parent=parent,
             id=id,
             policy=policy,
-            tools=[tool.definition() for tool in self._tools()],
+            tools=self._tools(),
         )
         return AgentRun(turn, fresh=place.is_end and not is_busy and not turn.replayed)
 
-    def _tools(self) -> list[Any]:
+    def _tools(self) -> list[dict[str, Any]]:
         """Return the tools that the client brings: those that the assistant has itself are its own."""
-        try:
-            known = self._conversations.assistant_of(self._chat.value).tools
-        except (InvalidValue, StopIteration):
-            return list(self._body.tools)
-        return [tool for tool in self._body.tools if known.get(tool.name) is None]
+        known = self._conversations.assistant_of(self._chat.value).tools if self._body.tools else Registry()
+        return [tool.definition() for tool in self._body.tools if known.get(tool.name) is None]
 
     def _context(self, items: list[Entry | AnswerReader]) -> list[dict[str, Any]]:
         """Return what the app says beside the conversation, unless it said the same beside the message before."""
@@ -122,7 +120,8 @@ class _Sending:
         asked = [item.seq for item in items if isinstance(item, Entry) and _is_question(item)]
         if open_turns and asked and asked[-1] == known.seq:
             return AgentRun(self._chat.turn(open_turns[0]))
-        return AgentRun(await self._chat.regenerate(known.seq, key=f"run {self._body.runId}"[:200]))
+        key = f"run {self._body.runId}"[:200]
+        return AgentRun(await self._chat.regenerate(known.seq, key=key, tools=self._tools()))
 
 
 def _is_question(entry: Entry) -> bool:

@@ -47,7 +47,7 @@ async def events_of(chat: ConversationHandle | None, body: RunInput, run: AgentR
         raise run.refused
     reader = None
     if chat is not None and run.turn is not None and run.fresh:
-        for event in writer.state((await chat.snapshot()).state):
+        for event in writer.state(await chat.reading.state()):
             yield event
         reader = AnswerReader(run.turn.number)
         async for event in _answer(run.turn, None, reader, writer):
@@ -86,9 +86,10 @@ class _CatchingUp:
         while True:
             snapshot = await self._chat.snapshot(messages=MOST_SHOWN)
             turn = self._next(snapshot)
-            after = None if turn is None or turn.state is TurnState.QUEUED else _position(snapshot)
-            is_replayed = after is None and turn is not None and turn.state is not TurnState.QUEUED
-            for event in await self._snapshots(snapshot, turn.number if is_replayed and turn is not None else None):
+            after = None if self._chat.reading.is_spooled else _position(snapshot)
+            is_begun = turn is not None and turn.state is not TurnState.QUEUED
+            without = turn.number if turn is not None and is_begun and after is None else None
+            for event in await self._snapshots(snapshot, without):
                 yield event
             for event in writer.state(snapshot.state):
                 yield event
@@ -96,9 +97,9 @@ class _CatchingUp:
             if handle is None:
                 return
             self.reader = AnswerReader(handle.number)
-            after = _position(snapshot) if turn is None else after
-            async for event in _answer(handle, after, self.reader, writer):
-                yield event
+            async for event in _answer(handle, after if is_begun else None, self.reader, writer):
+                if turn is not None:  # of one that has ended, the snapshot has everything
+                    yield event
             is_last = self._turn is not None and handle.number >= self._turn.number
             if is_last or self._waits() or not await self._chat.turns():
                 return

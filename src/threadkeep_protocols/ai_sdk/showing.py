@@ -6,7 +6,7 @@ from typing import Any
 
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Usage
-from threadkeep.conversation.parts import Attachment, CitationPart, Data, Part, in_order
+from threadkeep.conversation.parts import Attachment, CitationPart, Data, Part, Raw, in_order
 from threadkeep.conversation.turn import TurnState
 from threadkeep.store.values import Snapshot
 from threadkeep_protocols.parts import AnswerBlock, AnswerCall, AnswerPart, AnswerReader, AnswerText, AnyAnswerPart
@@ -107,7 +107,7 @@ def is_held_back(call: AnswerCall, others: Iterable[AnswerCall], asks: Asks) -> 
 
 def question_message(entry: Entry, said: Message, siblings: Iterable[int]) -> Json:
     """Return what a person said, or instructions."""
-    parts = [_said(piece) for piece in in_order(said.content, said.parts)]
+    parts = [_said(piece) for piece in in_order(said.content, said.parts) if not isinstance(piece, Raw)]
     metadata = {"entry": entry.seq, "branches": list(siblings), "createdAt": entry.created_at.isoformat()}
     return {"id": said.id, "role": said.role.value, "parts": parts, "metadata": metadata}
 

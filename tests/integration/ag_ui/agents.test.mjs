@@ -302,6 +302,17 @@ test("an answer that fails ends in an error, and the thread goes on", async () =
   assert.equal((await reopened(agent)).ends.at(-1).outcome, "success");
 });
 
+test("the state that tools keep is told, and that of a client stays its own until then", async () => {
+  const agent = open({ initialState: { own: true } });
+  await say(agent, "hello");
+  assert.deepEqual(agent.state, { own: true });
+  await say(agent, "use note\nuse look\nuse look note\ndone");
+  assert.deepEqual(agent.state, { place: "hall 1" });
+  const told = agent.events.filter(({ type }) => type.startsWith("STATE")).map(({ type }) => type);
+  assert.deepEqual(told, ["STATE_SNAPSHOT", "STATE_DELTA"]);
+  assert.deepEqual((await reopened(agent)).state, agent.state);
+});
+
 test("files, and what the app says beside the conversation, are kept", async () => {
   const pixel =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC";

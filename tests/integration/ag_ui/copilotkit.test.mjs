@@ -80,6 +80,18 @@ test("tools of the page run, and the answer goes on with what they gave", async 
   assert.deepEqual(first.errors, []);
 });
 
+test("a question that a tool of the page asks is asked again on the next page", async () => {
+  const ask = (handler) => [{ name: "ask", description: "Ask.", type: "human-in-the-loop", handler }];
+  let isAsked = false;
+  const first = await page(undefined, { tools: ask(() => ((isAsked = true), new Promise(() => {}))) });
+  void say(first, "use ask\ndone");
+  await until(() => isAsked);
+  const second = await reopened(first, { tools: ask(async ({ place }) => `yes, ${place}`) });
+  await until(() => text(second).includes("[yes, hall 0]"));
+  await until(() => !second.agent.isRunning);
+  assert.deepEqual((await reopened(first)).agent.messages, second.agent.messages);
+});
+
 test("an approval waits for a page, and any of them may give it", async () => {
   const first = await page();
   await say(first, "use remove\ndone");
