@@ -11,6 +11,8 @@ from pathlib import Path
 from tests.documents import ROOT
 
 NODE = ROOT / ".venv" / "bin" / "node"
+SHARED = ROOT / "tests" / "integration" / "javascript" / "served.mjs"
+"""What files of tests in Node share: they import it from beside them."""
 
 
 def client(name: str) -> Path:
@@ -32,7 +34,8 @@ def _there(folder: Path, pinned: str) -> Path:
 async def node_tests(name: str, tests: Path, folder: Path, patience: float = 120, **environment: str) -> None:
     """Run a file of tests in Node, in a folder where it finds a client."""
     (folder / "node_modules").symlink_to(client(name) / "node_modules")
-    (folder / tests.name).write_text(tests.read_text(encoding="utf-8"))
+    for each in (tests, SHARED):
+        (folder / each.name).write_text(each.read_text(encoding="utf-8"))
     program = await asyncio.create_subprocess_exec(
         *(NODE, "--test", "--test-reporter=spec", folder / tests.name),
         env=os.environ | environment,

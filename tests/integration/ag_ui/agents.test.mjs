@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HttpAgent } from "@ag-ui/client";
+import { cutting, until } from "./served.mjs";
 
 const SERVER = process.env.THREADKEEP_URL;
 const API = `${SERVER}/ag-ui/helper`;
@@ -60,9 +61,6 @@ async function assertIsLog(agent) {
   assert.deepEqual(agent.messages, (await reopened(agent)).messages);
 }
 
-const until = async (holds) => {
-  while (!(await holds())) await new Promise((go) => setTimeout(go, 5));
-};
 const idle = (agent) =>
   until(async () => {
     const { turns } = await (await fetch(`${SERVER}/v1/conversations/${agent.threadId}`)).json();
@@ -70,20 +68,8 @@ const idle = (agent) =>
   });
 const text = (agent) => said(agent).at(-1)[1];
 
-/** A `fetch` whose next stream ends after so many bytes, or fails: with a name that the client expects, as it rejects a
- * promise that nobody holds when a stream fails with another. */
-const cutting = (bytes, error) => async (address, init) => {
-  const answer = await fetch(address, init);
-  let left = bytes;
-  const cut = new TransformStream({
-    transform(chunk, to) {
-      if (left > 0) to.enqueue(chunk.subarray(0, left));
-      left -= chunk.length;
-      if (left <= 0) error ? to.error(new DOMException("cut", "AbortError")) : to.terminate();
-    },
-  });
-  return new Response(answer.body.pipeThrough(cut), { status: answer.status, headers: answer.headers });
-};
+/** The error of a cut stream: by this name, as the client rejects a promise that nobody holds when it has another. */
+const CUT = new DOMException("cut", "AbortError");
 
 test("a message is answered, and the client has what the log has", async () => {
   const agent = open();
@@ -240,7 +226,7 @@ test("an answer that was cut at any byte is whole in the end, by connecting or b
   const bytes = process.env.BYTES ? JSON.parse(process.env.BYTES) : [1, 60, 400, 900, 1500, 2100, 2600, 3300];
   await Promise.all(
     bytes.flatMap((at) => [0, 1, 2].map(async (way) => {
-      const agent = open({ fetch: cutting(at, way > 0) });
+      const agent = open({ fetch: cutting(at, way > 0 ? CUT : null) });
       const asking = say(agent, "think\nuse look stumble\ncount 40");
       await asking.catch(() => {});
       agent.fetch = fetch;

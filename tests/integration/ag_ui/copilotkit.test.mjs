@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { until } from "./served.mjs";
 
 globalThis.window = globalThis; // without one it does nothing
 console.error = () => {};
@@ -10,10 +11,6 @@ const { CopilotKitCore, ɵcreateThreadStore: createThreadStore } = await import(
 const RUNTIME = `${process.env.THREADKEEP_URL}/copilotkit`;
 const { TRANSPORT } = process.env;
 let threads = 0;
-
-const until = async (holds) => {
-  while (!(await holds())) await new Promise((go) => setTimeout(go, 5));
-};
 
 /** A page: its core, and the agent of one thread. */
 async function page(threadId = `kit-${TRANSPORT}-${Date.now()}-${threads++}`, { tools = [], agentId = "helper" } = {}) {

@@ -1,30 +1,11 @@
 // A server of its own that is killed in the middle of an answer, and what the client has when it is back.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:net";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { HttpAgent } from "@ag-ui/client";
+import { KillableServer, until } from "./served.mjs";
 
-const { PYTHON, ROOT, STORE } = process.env;
 console.error = () => {};
-
-async function freePort() {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address();
-  await new Promise((closed) => server.close(closed));
-  return port;
-}
-
-/** Start a server that writes slowly, and wait until it listens. */
-async function start(port) {
-  const program = spawn(PYTHON, ["-m", "tests.integration.obliging", STORE, String(port), "0.01"], { cwd: ROOT });
-  await once(createInterface(program.stdout), "line");
-  return program;
-}
 
 class Returning extends HttpAgent {
   connect(input) {
@@ -33,10 +14,6 @@ class Returning extends HttpAgent {
     return there.run(input);
   }
 }
-
-const until = async (holds) => {
-  while (!(await holds())) await new Promise((go) => setTimeout(go, 5));
-};
 
 /** A `fetch` whose streams end quietly with their server: the client rejects a promise that nobody holds otherwise. */
 const ending = async (address, init) => {
@@ -50,25 +27,22 @@ const ending = async (address, init) => {
 };
 
 test("an answer goes on after kill -9, and the client has what the log has", async () => {
-  const port = await freePort();
-  const server = `http://127.0.0.1:${port}`;
-  let program = await start(port);
+  const server = await new KillableServer().start();
   try {
-    const agent = new Returning({ url: `${server}/ag-ui/helper`, threadId: "killed", fetch: ending });
+    const agent = new Returning({ url: `${server.url}/ag-ui/helper`, threadId: "killed", fetch: ending });
     const text = () => String(agent.messages.at(-1)?.content ?? "");
     agent.addMessage({ id: "q", role: "user", content: "think\nuse look\ncount 60" });
     const asking = agent.runAgent({ runId: "first" }).catch(() => {});
     await until(() => text().includes("10 11 12"));
-    program.kill("SIGKILL");
-    await once(program, "exit");
+    await server.kill();
     await asking;
     const seen = agent.messages.at(-1);
-    program = await start(port);
+    await server.start();
     // The same run again is no second question.
     await agent.runAgent({ runId: "first" });
     assert.ok(agent.messages.find(({ id }) => id === seen.id).content.startsWith(seen.content));
     assert.match(text(), /Continue from there/, "which is what the engine says to the model, and this one repeats");
-    const { messages } = await (await fetch(`${server}/v1/conversations/killed`)).json();
+    const { messages } = await (await fetch(`${server.url}/v1/conversations/killed`)).json();
     const logged = messages.filter(({ role }) => role === "user" || role === "assistant");
     const said = agent.messages.filter(({ role }) => role === "user" || role === "assistant");
     assert.deepEqual(said.map(({ id, content }) => [id, content]), logged.map(({ id, content }) => [id, content]));
@@ -77,6 +51,6 @@ test("an answer goes on after kill -9, and the client has what the log has", asy
     await other.connectAgent();
     assert.deepEqual(other.messages, agent.messages);
   } finally {
-    program.kill("SIGKILL");
+    await server.kill();
   }
 });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Chat } from "@ai-sdk/react";
 import * as ai from "ai";
+import { cutting, until } from "./served.mjs";
 
 const RELEASE = Number(process.env.RELEASE);
 const API = `${process.env.THREADKEEP_URL}${RELEASE === 5 ? "/ai-sdk/v5/chat" : "/ai-sdk/chat"}`;
@@ -40,10 +41,6 @@ const shown = (messages) =>
   }));
 
 const text = (message) => message.parts.filter(({ type }) => type === "text").map(({ text }) => text).join("");
-const until = async (holds) => {
-  while (!(await holds())) await new Promise((go) => setTimeout(go, 10));
-};
-
 test("a message is sent and answered, and the history is what the client has", async () => {
   const mine = chat();
   await mine.sendMessage({ text: "hello there" });
@@ -72,20 +69,6 @@ test("reasoning, tools, their failures and blocks are parts", async () => {
   assert.equal(stumble.state, "output-error");
   assert.deepEqual(shown(await history(mine.id)), shown(mine.messages));
 });
-
-/** A `fetch` whose next stream is cut after so many bytes, as a network does it. */
-const cutting = (bytes) => async (address, init) => {
-  const answer = await fetch(address, init);
-  let left = bytes;
-  const cut = new TransformStream({
-    transform(chunk, to) {
-      if (left > 0) to.enqueue(chunk.subarray(0, left));
-      left -= chunk.length;
-      if (left <= 0) to.error(new TypeError("network error"));
-    },
-  });
-  return new Response(answer.body?.pipeThrough(cut) ?? null, { status: answer.status, headers: answer.headers });
-};
 
 /** What somebody sees who opens the page anew. */
 const reopened = async (id, options = {}) => chat({ id, messages: await history(id), ...options });
