@@ -303,6 +303,11 @@ class Conversations:
         """Begin no new turns, wait at most so many seconds for running ones, and leave the rest for recovery."""
         self._deps.admission.close()
         await _cancel_and_wait(*self._jobs)
+        await self.leave_turns(patience)
+
+    async def leave_turns(self, patience: float) -> None:
+        """Wait at most so many seconds for running turns, and leave the rest for recovery; for conversations that are
+        `beside` others, whose limits they share."""
         await self._runner.close(patience)
 
     async def close(self, patience: float = 5.0) -> None:

@@ -54,7 +54,7 @@ class Asides:
         return self._conversations.beside(store), store
 
     async def follow(
-        self, conversation: ConversationHandle, turn: TurnHandle, store: Store
+        self, conversation: ConversationHandle, turn: TurnHandle, aside: tuple[Conversations, Store]
     ) -> AsyncGenerator[Event, None]:
         """Yield the events of a turn; when the reader leaves, the turn is stopped and its store discarded."""
         try:
@@ -63,21 +63,24 @@ class Asides:
                     yield event
         finally:
             # A task of its own: whoever closes a stream may itself be cancelled, and could not wait here.
-            task = asyncio.create_task(_end(conversation, store))
+            task = asyncio.create_task(_end(conversation, *aside))
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
 
 
-async def _end(conversation: ConversationHandle, store: Store) -> None:
+async def _end(conversation: ConversationHandle, conversations: Conversations, store: Store) -> None:
     try:
         with suppress(TurnNotFound):
             await conversation.cancel()
+        await conversations.leave_turns(PATIENCE)
         await store.close()
     except Exception:
         logger.exception("a question that was asked aside did not end cleanly")
 
 
 HISTORY_TOKENS = 2000
+PATIENCE = 5.0
+"""Seconds in which a turn that was stopped ends."""
 ROUTE = "POST /v1/chat/query/stream"
 _STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}, "description": "The turn."}}
 _ASKED_BEFORE: dict[int | str, dict[str, Any]] = {
@@ -120,9 +123,9 @@ def stateless_routes(conversations: Conversations, settings: Settings) -> APIRou
             conversation, turn = await _begin(conversations, caller, assistant, history, body)
             headers = {"Location": f"/v1/conversations/{conversation.id}", **replay_headers(turn.replayed)}
             return sse_response(turn.events(), conversation.id, headers=headers)
-        aside, store = await asides.open()
-        conversation, turn = await _begin(aside, caller, assistant, history, body)
-        return sse_response(asides.follow(conversation, turn, store), conversation.id)
+        aside = await asides.open()
+        conversation, turn = await _begin(aside[0], caller, assistant, history, body)
+        return sse_response(asides.follow(conversation, turn, aside), conversation.id)
 
     @router.post("/stream", response_class=StreamingResponse, responses=_STREAMED, summary="Ask with a history")
     async def post(caller: Calling, body: StatelessBody) -> Response:

@@ -130,9 +130,9 @@ async def test_a_question_is_kept_with_its_history_if_that_is_asked_once_for_a_k
 async def test_a_reader_who_leaves_ends_the_turn_and_its_model_call() -> None:
     async with serving([Text("Well"), asyncio.Event()]) as served:
         asides = Asides(served.conversations, MAX_BYTES)
-        aside, store = await asides.open()
-        conversation = await aside.create()
-        events = asides.follow(conversation, await conversation.send("hi"), store)
+        aside = await asides.open()
+        conversation = await aside[0].create()
+        events = asides.follow(conversation, await conversation.send("hi"), aside)
         async for event in events:
             if name_of(event) == "text.delta":
                 break
