@@ -160,8 +160,9 @@ class ConversationHandle:
         files = [await attached(self._runner.deps, self.scope, file) for file in attach]
         return await self.accept(content, *files, parent=parent, policy=chosen, key=key, **how)
 
-    async def accept(self, content: str | list[Any], *files: Part, **how: Any) -> TurnHandle:
-        """Do what `send` does, for a caller whose types are checked already, as those of an HTTP body are."""
+    async def accept(self, content: str | list[Any] | None, *files: Part, **how: Any) -> TurnHandle:
+        """Do what `send` does, for a caller whose types are checked already, as those of an HTTP body are. Without
+        content, what stands at `parent` is answered."""
         return self._begun(await accept(self._runner, self.scope, self.id, self.sending(content, *files, **how)))
 
     def sending(

@@ -1,7 +1,7 @@
 """Conversations by the ids that clients choose, the messages in them by theirs, and the whole of what was said."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
@@ -12,7 +12,7 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
-from threadkeep.errors import ConversationNotFound
+from threadkeep.errors import ConversationNotFound, InvalidValue
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep_protocols.answers import transcript
 from threadkeep_protocols.parts import AnswerReader
@@ -62,6 +62,16 @@ def chat_id(conversation: Conversation) -> str:
     long it is another, by which the conversation is found as well."""
     name = (conversation.name or conversation.id).removeprefix(_OURS).removeprefix("u__.")
     return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("__", "")).decode(errors="replace"), name)
+
+
+def who_is_asked(conversations: Conversations, conversation: Conversation) -> Callable[[str], bool]:
+    """Return what tells whether a person is asked before a tool runs here, by its name: not for one that is not known
+    now."""
+    try:
+        tools = conversations.tools_of(conversations.assistant_of(conversation))
+    except (InvalidValue, StopIteration):
+        return lambda name: False
+    return lambda name: (tool := tools.get(name)) is not None and tool.needs_approval
 
 
 async def said_in(conversation: ConversationHandle, most: int = MOST_SHOWN) -> list[Entry | AnswerReader]:

@@ -7,16 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, Runner, SQLiteSession, function_tool, handoff
+from agents import (
+    Agent,
+    OpenAIChatCompletionsModel,
+    OpenAIResponsesModel,
+    Runner,
+    SQLiteSession,
+    function_tool,
+    handoff,
+)
 from agents.memory import Session, SessionSettings
 from agents.testing import ScriptedModel, assistant_message, function_call
+from openai import AsyncOpenAI
 
 import threadkeep
+from tests.integration.killable import killable
 from tests.people import asked
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
 from threadkeep_integrations.openai_agents import AgentsSession, continue_turn, run_turn
 
+ROOT = Path(__file__).parents[2]
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ADA = Scope(tenant="acme", user="ada")
 REASONING = {
@@ -292,3 +303,58 @@ async def test_a_failure_of_the_run_fails_the_turn(conversations: Conversations)
     with pytest.raises(ValueError, match="away"):
         await run_turn(conversation, Agent(name="A", model=ScriptedModel([ValueError("away")])), "Hello")
     assert await conversation.turns() == ()
+
+
+@function_tool
+def locate(place: str) -> str:
+    """Return where a place is."""
+    return f"{place} is in Oslo"
+
+
+async def test_agents_run_on_a_server_of_ours_as_their_model(tmp_path: Path) -> None:
+    python = str(ROOT / ".venv" / "bin" / "python")
+    async with (
+        killable(tmp_path, 0, python) as server,
+        AsyncOpenAI(base_url=f"{server.url}/openai/v1", api_key="x") as ask,
+    ):
+        responses = OpenAIResponsesModel("helper", ask)
+        for model in (responses, OpenAIChatCompletionsModel("helper", ask)):
+            agent = Agent(name="guide", instructions="Be kind.", model=model, tools=[locate])
+            result = await Runner.run(agent, "use locate\nuse locate locate\nthere")
+            assert result.final_output.startswith("there [hall 0 is in Oslo]")
+        conversation = (await ask.conversations.create()).id
+        agent = Agent(name="guide", instructions="Be kind.", model=responses, tools=[locate])
+        for how in (
+            {"auto_previous_response_id": True},
+            {"conversation_id": conversation},
+            {"conversation_id": conversation},
+        ):
+            streamed = Runner.run_streamed(agent, "use locate\nthere", **how)
+            texts = [
+                getattr(event.data, "delta", "")
+                async for event in streamed.stream_events()
+                if event.type == "raw_response_event"
+            ]
+            assert streamed.final_output == "there [hall 0 is in Oslo]"
+            assert "".join(texts).endswith(streamed.final_output)
+        items = [item async for item in ask.conversations.items.list(conversation, order="asc")]
+        assert [getattr(item, "role", item.type) for item in items] == [
+            *("system", "user", "assistant", "function_call", "function_call_output", "assistant"),
+            *("user", "assistant", "function_call", "function_call_output", "assistant"),
+        ]
+
+
+async def test_an_agent_hands_over_to_another_on_the_same_server(tmp_path: Path) -> None:
+    python = str(ROOT / ".venv" / "bin" / "python")
+    async with (
+        killable(tmp_path, 0, python) as server,
+        AsyncOpenAI(base_url=f"{server.url}/openai/v1", api_key="x") as ask,
+    ):
+        second = Agent(name="second", instructions="Be second.", model=OpenAIResponsesModel("other", ask))
+        over = handoff(second, tool_name_override="give")
+        first = Agent(
+            name="first", instructions="Be first.", model=OpenAIResponsesModel("helper", ask), handoffs=[over]
+        )
+        for how in ({}, {"auto_previous_response_id": True}):
+            result = await Runner.run(first, "use give\nthere", **how)
+            assert result.last_agent is second

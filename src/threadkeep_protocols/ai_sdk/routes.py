@@ -13,7 +13,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.turn import TurnState
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
-from threadkeep.errors import ConversationNotFound, InvalidValue, ThreadkeepError, TurnNotFound
+from threadkeep.errors import ConversationNotFound, ThreadkeepError, TurnNotFound
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
 from threadkeep.server.list_cursors import ListCursors
@@ -32,7 +32,7 @@ from threadkeep_protocols.ai_sdk.showing import (
 )
 from threadkeep_protocols.ai_sdk.taking import ChatBody
 from threadkeep_protocols.answers import changes_of, transcript
-from threadkeep_protocols.chats import MOST_SHOWN, chat_id, find_chat, open_chat
+from threadkeep_protocols.chats import MOST_SHOWN, chat_id, find_chat, open_chat, who_is_asked
 from threadkeep_protocols.dialects.form import body_reader
 from threadkeep_protocols.parts import AnswerEnded, AnswerReader
 from threadkeep_protocols.wire import Told, data_stream, stream_room
@@ -128,7 +128,7 @@ class Chats:
 
     async def stream(self, chat: ConversationHandle, what: Answering) -> Response:
         """Answer with a turn, from where the client knows it."""
-        asks = self._asks(await chat.read())
+        asks = who_is_asked(self.conversations, await chat.read())
         return data_stream(self._chunks(chat, what, asks), _failed, HEADERS)
 
     async def _chunks(self, chat: ConversationHandle, what: Answering, asks: Asks) -> AsyncIterator[Told]:
@@ -159,21 +159,13 @@ class Chats:
         if entry is not None:
             head = (await chat.snapshot()).tree.branch_with((await chat.reading.entry(entry)).seq)
         snapshot = await chat.snapshot(messages=limit, head=head)
-        asks, told = self._asks(snapshot.conversation), list[Json]()
+        asks, told = who_is_asked(self.conversations, snapshot.conversation), list[Json]()
         for item in transcript(snapshot):
             if isinstance(item, AnswerReader):
                 told.append(answer_message(item, branches_of(snapshot, item.begins), asks))
             elif isinstance(item.body, Message):
                 told.append(question_message(item, item.body, branches_of(snapshot, (item.seq, item.parent))))
         return told
-
-    def _asks(self, conversation: Conversation) -> Asks:
-        """Return what tells whether a person is asked before a tool runs: not for tools that are not known now."""
-        try:
-            tools = self.conversations.assistant_of(conversation).tools
-        except (InvalidValue, StopIteration):
-            return lambda name: False
-        return lambda name: (tool := tools.get(name)) is not None and tool.needs_approval
 
 
 def _failed(error: ThreadkeepError) -> list[Told]:

@@ -1,0 +1,1 @@
+"""OpenAI's Responses, Conversations and Chat Completions, for the official clients and whatever is built on them."""
