@@ -53,6 +53,14 @@ OWN_HEADERS: Mapping[str, Mapping[str, str]] = {
         "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts",
         "X-Frame-Options": "SAMEORIGIN",
     },
+    # The frame that shows HTML or SVG of an answer: without an origin, with the code it brings, and nothing to load.
+    "artifact.html": {
+        "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+        "img-src data: blob:; media-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'; "
+        "webrtc 'block'; frame-ancestors 'self'; sandbox allow-scripts",
+        "X-Frame-Options": "SAMEORIGIN",
+        "X-DNS-Prefetch-Control": "off",
+    },
 }
 """Headers of single files that replace those of every answer."""
 _TYPES = {".js": "text/javascript", ".webmanifest": "application/manifest+json", ".svg": "image/svg+xml"}

@@ -12,6 +12,8 @@ export const isSidebarOpen = signal(false); // on a phone, where it covers the c
 export const dialog = signal(null);
 /** @type {Signal<{ images: Pick<FilePart, "file" | "name">[], at: number }>} */
 export const viewed = signal({ images: [], at: 0 }); // what the dialog "image" shows
+/** @type {Signal<{ kind: "html" | "svg" | "markdown", text: string } | null>} */
+export const artifact = signal(null); // what is shown beside the conversation
 export const isLeaving = signal(false); // everything was deleted, the login too, and the receipt is being read
 export const query = signal(""); // what is searched for
 export const showsArchived = signal(false);
@@ -68,6 +70,7 @@ function open(id, at) {
   }
   before?.close();
   editing.value = null;
+  artifact.value = null;
   isSidebarOpen.value = false;
   opened.value = id ? new OpenConversation(id, at) : null;
 }

@@ -7,6 +7,7 @@ import { go, route } from "../router.js";
 import { Scrolling } from "../scrolling.js";
 import { Button, answerAgain } from "./actions.js";
 import { Answer } from "./answer.js";
+import { openArtifact } from "./artifact.js";
 import { showDrawn } from "./attached.js";
 import { Icon } from "./icon.js";
 import { Pending, pendingOf } from "./pending.js";
@@ -28,6 +29,11 @@ export function Messages({ conversation }) {
     if (route.value.at) go(conversation.id, { instead: true });
     scrolling.current?.toEnd();
   };
+  useEffect(() => {
+    const shown = box.current;
+    shown.addEventListener("threadkeep-artifact", openArtifact);
+    return () => shown.removeEventListener("threadkeep-artifact", openArtifact);
+  }, []);
   return html`<div class="messages">
     <div class="scroll" ref=${box} tabindex="0" role="log" aria-live="off" aria-label=${t("messages")} data-testid="messages">
       <div class="column" onClick=${showDrawn}><${List} conversation=${conversation} onDrawn=${drawn} onSend=${toEnd} /></div>

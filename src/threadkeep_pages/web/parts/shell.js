@@ -7,9 +7,10 @@ import * as outbox from "../outbox.js";
 import { ROOT, route } from "../router.js";
 import { assistantNamed, load, phase } from "../session.js";
 import { titleOf } from "../titles.js";
-import { begin, beginAnew, dialog, filed, isLeaving, isSidebarOpen, opened } from "../views.js";
+import { artifact, begin, beginAnew, dialog, filed, isLeaving, isSidebarOpen, opened } from "../views.js";
 import { Button } from "./actions.js";
 import { Administration } from "./admin.js";
+import { Artifact } from "./artifact.js";
 import { Viewer } from "./attached.js";
 import { Branches } from "./branches.js";
 import { Composer } from "./composer.js";
@@ -39,6 +40,7 @@ export function Shell() {
       <${Header} conversation=${conversation} />
       ${conversation ? html`<${Talk} key=${conversation.id} conversation=${conversation} />` : route.value.isUnknown ? html`<${Unknown} />` : html`<${FirstScreen} />`}
     </div>
+    ${artifact.value && conversation && html`<${Artifact} conversation=${conversation} what=${artifact.value} />`}
     ${filed.value && html`<${FolderChoice} key=${filed.value.id} about=${filed.value} />`}
     ${dialog.value === "shortcuts" && html`<${Shortcuts} />`}
     ${dialog.value === "tree" && conversation && html`<${Branches} conversation=${conversation} />`}

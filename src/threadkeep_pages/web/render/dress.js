@@ -1,6 +1,7 @@
 // What sanitised prose gets to be usable: links that open elsewhere, tables that scroll inside their box and can be copied,
 // code with its language and a button to copy it, and each part in the direction of its own language. Nodes only, no HTML.
 
+import { kindOf, openButton } from "./artifacts.js";
 import { copyButton } from "./copy.js";
 import { diagramButton } from "./diagram.js";
 import { dressNotes } from "./footnotes.js";
@@ -63,8 +64,10 @@ function dressCode(pre) {
   const head = document.createElement("figcaption");
   const language = document.createElement("span");
   language.textContent = code.dataset.lang || t("text");
+  const kind = isAlone ? "" : kindOf(code.dataset.lang ?? "", code.textContent);
   head.append(
     language,
+    ...(kind ? [openButton(kind)] : []),
     ...(code.dataset.lang === "mermaid" && !isAlone ? [diagramButton()] : []),
     copyButton((button) => button.closest("figure").querySelector("code").textContent),
   );

@@ -446,6 +446,8 @@ export default {
   chartParts: "{chart}: {parts}",
   chartSeries: "{chart}: {names}، القيم من {least} إلى {most}",
   chartSpan: "{chart}: {names}، من {from} إلى {to}، القيم من {least} إلى {most}",
+  openBeside: "فتح جانبًا",
+  artifact: "منتَج",
   drawDiagram: "ارسم المخطط",
   hideDiagram: "أخفِ المخطط",
   diagram: "مخطط",

@@ -401,6 +401,8 @@ export default {
   chartParts: "{chart}: {parts}",
   chartSeries: "{chart}: {names}, Werte von {least} bis {most}",
   chartSpan: "{chart}: {names}, {from} bis {to}, Werte von {least} bis {most}",
+  openBeside: "Daneben öffnen",
+  artifact: "Artefakt",
   drawDiagram: "Diagramm zeichnen",
   hideDiagram: "Diagramm ausblenden",
   diagram: "Diagramm",

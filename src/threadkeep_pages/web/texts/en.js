@@ -461,6 +461,8 @@ export default {
   chartParts: "{chart}: {parts}",
   chartSeries: "{chart}: {names}, values from {least} to {most}",
   chartSpan: "{chart}: {names}, {from} to {to}, values from {least} to {most}",
+  openBeside: "Open beside",
+  artifact: "Artifact",
   drawDiagram: "Draw the diagram",
   hideDiagram: "Hide the diagram",
   diagram: "Diagram",

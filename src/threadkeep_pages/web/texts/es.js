@@ -398,6 +398,8 @@ export default {
   chartParts: "{chart}: {parts}",
   chartSeries: "{chart}: {names}, valores de {least} a {most}",
   chartSpan: "{chart}: {names}, de {from} a {to}, valores de {least} a {most}",
+  openBeside: "Abrir al lado",
+  artifact: "Artefacto",
   drawDiagram: "Dibujar el diagrama",
   hideDiagram: "Ocultar el diagrama",
   diagram: "Diagrama",

@@ -398,6 +398,8 @@ export default {
   chartParts: "{chart} : {parts}",
   chartSeries: "{chart} : {names}, valeurs de {least} à {most}",
   chartSpan: "{chart} : {names}, de {from} à {to}, valeurs de {least} à {most}",
+  openBeside: "Ouvrir à côté",
+  artifact: "Artefact",
   drawDiagram: "Dessiner le diagramme",
   hideDiagram: "Masquer le diagramme",
   diagram: "Diagramme",

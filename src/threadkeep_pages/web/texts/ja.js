@@ -395,6 +395,8 @@ export default {
   chartParts: "{chart}: {parts}",
   chartSeries: "{chart}: {names}、値は {least} から {most}",
   chartSpan: "{chart}: {names}、{from} から {to}、値は {least} から {most}",
+  openBeside: "横に開く",
+  artifact: "生成物",
   drawDiagram: "図を描く",
   hideDiagram: "図を隠す",
   diagram: "図",
