@@ -1,8 +1,15 @@
 """The adapters of the OpenAI Agents SDK, driven by the SDK itself."""
 
 import asyncio
+import json
+import os
+import re
 import runpy
-from collections.abc import AsyncIterator
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -358,3 +365,59 @@ async def test_an_agent_hands_over_to_another_on_the_same_server(tmp_path: Path)
         for how in ({}, {"auto_previous_response_id": True}):
             result = await Runner.run(first, "use give\nthere", **how)
             assert result.last_agent is second
+
+
+@contextmanager
+def serving(app: str, store: str) -> Iterator[str]:
+    """Serve an example as its page says, and yield the address."""
+    environment = {**os.environ, "THREADKEEP_STORE": store}
+    environment.pop("OPENAI_API_KEY", None)
+    command = [sys.executable, "-m", "uvicorn", "--app-dir", str(EXAMPLES), "--port", "0", app]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        told = ""
+        try:
+            while not (found := re.search(r"running on (\S+)", told)):
+                told += (line := server.stderr.readline())
+                assert line, told
+            yield found[1]
+        finally:
+            server.terminate()
+            server.communicate()
+
+
+def followed(lines: Iterator[bytes]) -> list[tuple[str, Any]]:
+    """Return the events of a stream until a turn is over."""
+    events: list[tuple[str, Any]] = []
+    name = ""
+    for line in lines:
+        field, _, value = line.decode().strip().partition(": ")
+        name = value if field == "event" else name
+        if field == "data":
+            events.append((name, json.loads(value)))
+            if name == "turn.completed":
+                break
+    return events
+
+
+def test_an_app_of_fastapi_has_the_agent_as_a_turn_with_its_tools_in_the_log(tmp_path: Path) -> None:
+    assert len((EXAMPLES / "fastapi_openai_agents.py").read_text(encoding="utf-8").splitlines()) < 60
+    with serving("fastapi_openai_agents:app", f"sqlite:///{tmp_path}/example.db") as address:
+        web = HTTPConnection(address.removeprefix("http://"), timeout=60)
+        place = ""
+        for _ in range(2):  # a repeated request is the same turn
+            web.request("POST", "/chats/oslo?question=Oslo", headers={"Idempotency-Key": "1"})
+            place = json.load(web.getresponse())
+        web.request("GET", place)
+        events = followed(iter(web.getresponse()))
+        web.close()
+        web.request("GET", "/keep/v1/conversations/oslo")
+        messages = json.load(web.getresponse())["messages"]
+        web.close()
+    assert [(message["role"], message["content"]) for message in messages] == [
+        ("user", "Oslo"),
+        ("assistant", ""),
+        ("tool", "4 degrees and rain in Oslo"),
+        ("assistant", "Take a coat: 4 degrees and rain."),
+    ]
+    assert {"tool.called", "tool.result", "turn.completed"} <= {name for name, _ in events}
