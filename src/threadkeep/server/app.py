@@ -19,7 +19,7 @@ from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversations import Conversations
 from threadkeep.rings import GUARDS, PAGES, PROTOCOLS, load_all
-from threadkeep.server.event_schema import event_schemas
+from threadkeep.server.described import Described
 from threadkeep.server.health import health_routes
 from threadkeep.server.identity.api_keys import ApiKeyGuard
 from threadkeep.server.identity.guards import Guard, OpenGuard, identify
@@ -32,7 +32,7 @@ from threadkeep.server.middleware.headers import DEGRADED, AnswerHeaders, RootPa
 from threadkeep.server.middleware.origins import OriginGuard
 from threadkeep.server.middleware.tracking import OpenRequests, RecordRequests, TrackRequests
 from threadkeep.server.negotiation import HeadRequests
-from threadkeep.server.problems import DESCRIBED, PROBLEM, answer_with_problems
+from threadkeep.server.problems import DESCRIBED, answer_with_problems
 from threadkeep.server.routes.about import about_routes
 from threadkeep.server.routes.admin import admin_routes, user_routes
 from threadkeep.server.routes.api_keys import api_key_routes, login_routes
@@ -85,16 +85,6 @@ CROSS_ORIGIN: dict[str, Any] = {
 """What pages of the configured other sites may send and see. Not cookies: such pages send a key."""
 
 
-class _Described(FastAPI):
-    """An application whose description has the shapes of its events and problems."""
-
-    def openapi(self) -> dict[str, Any]:
-        document = super().openapi()
-        schemas = document["components"]["schemas"]
-        schemas |= event_schemas() | schemas | {"Problem": PROBLEM}
-        return document
-
-
 def create_app(
     conversations: Conversations,
     settings: Settings,
@@ -109,7 +99,7 @@ def create_app(
         settings = settings.model_copy(update={"auth": "keys"})
     refusals = Refusals(conversations.admin.audit, settings.operator_tenant or LOCAL.tenant)
     open_requests = OpenRequests()
-    app = _Described(
+    app = Described(
         lifespan=_life,
         title="Threadkeep",
         version=__version__,

@@ -1196,7 +1196,7 @@ export interface components {
             tool_servers: components["schemas"]["ShownToolServer"][];
         };
         /**
-         * AssistantPeriods
+         * AssistantPeriodsInput
          * @description The same for the conversations of one assistant; for what is not set, the general rule holds.
          */
         "AssistantPeriods-Input": {
@@ -1208,7 +1208,7 @@ export interface components {
             time_to_live?: string;
         };
         /**
-         * AssistantPeriods
+         * AssistantPeriodsOutput
          * @description The same for the conversations of one assistant; for what is not set, the general rule holds.
          */
         "AssistantPeriods-Output": {
@@ -1308,15 +1308,13 @@ export interface components {
             /**
              * Tools
              * @description Tools that the client runs; the turn waits for their results.
-             * @default []
              */
-            tools: components["schemas"]["ClientTool"][];
+            tools?: components["schemas"]["ClientTool"][];
             /**
              * Without Recall
              * @description Earlier entries that are not to be recalled for the answer.
-             * @default []
              */
-            without_recall: components["schemas"]["LeftOut"][];
+            without_recall?: components["schemas"]["LeftOut"][];
             /**
              * Turn Id
              * @example run-1
@@ -1506,11 +1504,8 @@ export interface components {
         ClientTool: {
             /** Name */
             name: string;
-            /**
-             * Description
-             * @default
-             */
-            description: string;
+            /** Description */
+            description?: string;
             /** Parameters */
             parameters?: {
                 [key: string]: unknown;
@@ -1534,7 +1529,7 @@ export interface components {
             next: string | null;
         };
         /**
-         * Cost
+         * CostInput
          * @description What something cost.
          */
         "Cost-Input": {
@@ -1544,7 +1539,7 @@ export interface components {
             currency: string;
         };
         /**
-         * Cost
+         * CostOutput
          * @description What something cost.
          */
         "Cost-Output": {
@@ -1664,11 +1659,8 @@ export interface components {
             offset: number;
             /** Text */
             text: string;
-            /**
-             * Reasoning
-             * @default false
-             */
-            reasoning: boolean;
+            /** Reasoning */
+            reasoning?: boolean;
             /**
              * Message
              * @description The id that the message gets; taken with its first text.
@@ -1890,25 +1882,16 @@ export interface components {
              */
             type: "message";
             role: components["schemas"]["Role"];
-            /**
-             * Content
-             * @default
-             */
-            content: (string | {
+            /** Content */
+            content?: (string | {
                 type: string;
             }[]) | "";
             /** Id */
             id?: string | null;
-            /**
-             * Blocks
-             * @default []
-             */
-            blocks: (components["schemas"]["Narrative"] | components["schemas"]["RankedList"] | components["schemas"]["SplitCompare"] | components["schemas"]["Table"] | components["schemas"]["Chart"] | components["schemas"]["Citation"] | components["schemas"]["Block"])[];
-            /**
-             * Tool Calls
-             * @default []
-             */
-            tool_calls: components["schemas"]["ToolCall"][];
+            /** Blocks */
+            blocks?: (components["schemas"]["Narrative"] | components["schemas"]["RankedList"] | components["schemas"]["SplitCompare"] | components["schemas"]["Table"] | components["schemas"]["Chart"] | components["schemas"]["Citation"] | components["schemas"]["Block"])[];
+            /** Tool Calls */
+            tool_calls?: components["schemas"]["ToolCall"][];
             tool_result?: components["schemas"]["ToolResult"] | null;
             usage?: components["schemas"]["Usage-Input"] | null;
             /** Model */
@@ -1967,8 +1950,8 @@ export interface components {
         NewKey: {
             /** User */
             user: string;
-            /** @default user */
-            role: components["schemas"]["KeyRole"];
+            /** @description Default: user. */
+            role?: components["schemas"]["KeyRole"];
             /**
              * Expires
              * @description How long: `90d`, `12h`; none is until it is revoked.
@@ -2272,15 +2255,13 @@ export interface components {
             /**
              * Tools
              * @description Tools that the client runs; the turn waits for their results.
-             * @default []
              */
-            tools: components["schemas"]["ClientTool"][];
+            tools?: components["schemas"]["ClientTool"][];
             /**
              * Without Recall
              * @description Earlier entries that are not to be recalled for the answer.
-             * @default []
              */
-            without_recall: components["schemas"]["LeftOut"][];
+            without_recall?: components["schemas"]["LeftOut"][];
         };
         /**
          * Reply
@@ -2327,61 +2308,46 @@ export interface components {
             type: "result";
             /** Call */
             call: string;
-            /**
-             * Content
-             * @default
-             */
-            content: string;
+            /** Content */
+            content?: string;
             /** Error */
             error?: string | null;
             /** Duration Ms */
             duration_ms?: number | null;
-            /**
-             * Blocks
-             * @default []
-             */
-            blocks: (components["schemas"]["Narrative"] | components["schemas"]["RankedList"] | components["schemas"]["SplitCompare"] | components["schemas"]["Table"] | components["schemas"]["Chart"] | components["schemas"]["Citation"] | components["schemas"]["Block"])[];
+            /** Blocks */
+            blocks?: (components["schemas"]["Narrative"] | components["schemas"]["RankedList"] | components["schemas"]["SplitCompare"] | components["schemas"]["Table"] | components["schemas"]["Chart"] | components["schemas"]["Citation"] | components["schemas"]["Block"])[];
         };
         /**
-         * Retention
+         * RetentionInput
          * @description The rules of a tenant: for all conversations, for those of single assistants, and caps on how much is kept (0: no
          *     cap).
          */
         "Retention-Input": {
             /**
              * Abandoned After
-             * @default P30D
+             * @description Default: P30D.
              */
-            abandoned_after: string;
+            abandoned_after?: string;
             /**
              * Completed Kept
-             * @default P90D
+             * @description Default: P90D.
              */
-            completed_kept: string;
+            completed_kept?: string;
             /** Time To Live */
             time_to_live?: string;
-            /**
-             * User Conversations
-             * @default 0
-             */
-            user_conversations: number;
-            /**
-             * User Bytes
-             * @default 0
-             */
-            user_bytes: number;
-            /**
-             * Tenant Bytes
-             * @default 0
-             */
-            tenant_bytes: number;
+            /** User Conversations */
+            user_conversations?: number;
+            /** User Bytes */
+            user_bytes?: number;
+            /** Tenant Bytes */
+            tenant_bytes?: number;
             /** Assistants */
             assistants?: {
                 [key: string]: components["schemas"]["AssistantPeriods-Input"];
             };
         };
         /**
-         * Retention
+         * RetentionOutput
          * @description The rules of a tenant: for all conversations, for those of single assistants, and caps on how much is kept (0: no
          *     cap).
          */
@@ -2456,17 +2422,15 @@ export interface components {
             q: string;
             /**
              * Order
-             * @description The best first, or the newest.
-             * @default rank
+             * @description The best first, or the newest. Default: rank.
              * @enum {string}
              */
-            order: "rank" | "newest";
+            order?: "rank" | "newest";
             /**
              * Limit
-             * @description How many at most.
-             * @default 20
+             * @description How many at most. Default: 20.
              */
-            limit: number;
+            limit?: number;
             /** After */
             after?: string | null;
             /** Conversation */
@@ -2495,15 +2459,13 @@ export interface components {
             /**
              * Tools
              * @description Tools that the client runs; the turn waits for their results.
-             * @default []
              */
-            tools: components["schemas"]["ClientTool"][];
+            tools?: components["schemas"]["ClientTool"][];
             /**
              * Without Recall
              * @description Earlier entries that are not to be recalled for the answer.
-             * @default []
              */
-            without_recall: components["schemas"]["LeftOut"][];
+            without_recall?: components["schemas"]["LeftOut"][];
         };
         /**
          * SessionMessage
@@ -2536,11 +2498,8 @@ export interface components {
             usage?: components["schemas"]["Usage-Input"] | null;
             /** Model */
             model?: string | null;
-            /**
-             * Calls
-             * @default []
-             */
-            calls: string[];
+            /** Calls */
+            calls?: string[];
         };
         /**
          * ShareList
@@ -3235,11 +3194,8 @@ export interface components {
             set?: {
                 [key: string]: unknown;
             };
-            /**
-             * Unset
-             * @default []
-             */
-            unset: string[];
+            /** Unset */
+            unset?: string[];
         };
         /**
          * StatelessBody
@@ -3292,9 +3248,9 @@ export interface components {
         TokenBody: {
             /**
              * Seconds
-             * @default 300
+             * @description Default: 300.
              */
-            seconds: number;
+            seconds?: number;
             /**
              * Conversation
              * @description The only conversation that it is for.
@@ -3302,10 +3258,10 @@ export interface components {
             conversation?: string | null;
             /**
              * Access
-             * @default read
+             * @description Default: read.
              * @enum {string}
              */
-            access: "read" | "write";
+            access?: "read" | "write";
         };
         /**
          * ToolCall
@@ -3356,29 +3312,20 @@ export interface components {
             error: string;
         };
         /**
-         * Usage
+         * UsageInput
          * @description Tokens that a model counted, and their cost if prices were set at the time.
          */
         "Usage-Input": {
-            /**
-             * Input Tokens
-             * @default 0
-             */
-            input_tokens: number;
-            /**
-             * Output Tokens
-             * @default 0
-             */
-            output_tokens: number;
-            /**
-             * Cached Tokens
-             * @default 0
-             */
-            cached_tokens: number;
+            /** Input Tokens */
+            input_tokens?: number;
+            /** Output Tokens */
+            output_tokens?: number;
+            /** Cached Tokens */
+            cached_tokens?: number;
             cost?: components["schemas"]["Cost-Input"] | null;
         };
         /**
-         * Usage
+         * UsageOutput
          * @description Tokens that a model counted, and their cost if prices were set at the time.
          */
         "Usage-Output": {
