@@ -1,4 +1,4 @@
-"""The description of the API is one of which generators make whole clients: tests/integration/test_generated_clients.py."""
+"""The description of the API is one of which generators make whole clients: test_generated_clients.py tries them."""
 
 from typing import Any
 
