@@ -49,7 +49,7 @@ OWN_HEADERS: Mapping[str, Mapping[str, str]] = {
     # The frame that draws a diagram: without an origin, with its own script (by digest) and the library it is sent.
     "diagram.html": {
         "Content-Security-Policy": "default-src 'none'; "
-        "script-src 'sha256-ZzQLULiwwQWtlSssqxWDnmTIJxInvqTb6C+LYuqS458=' blob:; style-src 'unsafe-inline'; "
+        "script-src 'sha256-ltVcBPeOcAvMJ9OB/2F57Z3/FBNG3CDG9dFNB29Fu5Q=' blob:; style-src 'unsafe-inline'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts",
         "X-Frame-Options": "SAMEORIGIN",
     },

@@ -3,7 +3,7 @@
 
 import { kindOf, openButton } from "./artifacts.js";
 import { copyButton } from "./copy.js";
-import { diagramButton } from "./diagram.js";
+import { sourceButton } from "./diagram.js";
 import { dressNotes } from "./footnotes.js";
 import { dressImage } from "./images.js";
 import { AWAY, safeUrl } from "./links.js";
@@ -56,6 +56,9 @@ function dressTable(table) {
 /** Return the class of a cell: a few signs stay in one line, and a sentence gets the room that it needs. */
 const widthOf = ({ length }) => (length <= SHORT ? "tk-short" : length > LONG ? "tk-long" : "");
 
+/** Whether some code is a diagram that can be drawn here. */
+export const isDiagram = (code) => code.dataset.lang === "mermaid" && !isAlone;
+
 function dressCode(pre) {
   const code = pre.querySelector("code");
   if (!code) return;
@@ -68,7 +71,7 @@ function dressCode(pre) {
   head.append(
     language,
     ...(kind ? [openButton(kind)] : []),
-    ...(code.dataset.lang === "mermaid" && !isAlone ? [diagramButton()] : []),
+    ...(isDiagram(code) ? [sourceButton()] : []),
     copyButton((button) => button.closest("figure").querySelector("code").textContent),
   );
   pre.tabIndex = 0;

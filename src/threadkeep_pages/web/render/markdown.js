@@ -3,7 +3,8 @@
 // most once a frame, and less often when drawing is dear.
 
 import { html, useEffect, useLayoutEffect, useRef } from "../preact.js";
-import { dress } from "./dress.js";
+import { drawDiagram } from "./diagram.js";
+import { dress, isDiagram } from "./dress.js";
 import { drawFormula } from "./formulas.js";
 import { highlight } from "./highlight.js";
 import { morph } from "./morph.js";
@@ -142,7 +143,10 @@ class Sheet {
     for (const box of this.#plain) {
       if (box === last) continue;
       this.#plain.delete(box);
-      box.querySelectorAll("pre > code").forEach(highlight);
+      for (const code of box.querySelectorAll("pre > code")) {
+        if (isDiagram(code)) drawDiagram(code.closest("figure"));
+        else highlight(code);
+      }
       box.querySelectorAll("code[data-math]").forEach(drawFormula);
     }
   }
