@@ -20,6 +20,7 @@ class NewConversation(Value):
     system: Text | None = None
     model: Text | None = Field(default=None, max_length=200)
     metadata: JsonObject = Field(default_factory=dict)
+    temporary: bool = False
 
     def facts(self) -> ConversationFacts:
         """Return what is known of it when it is made."""

@@ -15,6 +15,7 @@ from threadkeep.conversation.share import Share
 from threadkeep.conversation.value import JsonObject, Text, Value
 
 Title = Annotated[Text, Field(max_length=500, examples=["Holidays"])]
+Folder = Annotated[Text, Field(max_length=80, examples=["Work"], description='Where its user files it; none: `""`.')]
 
 
 class Status(StrEnum):
@@ -32,6 +33,8 @@ class SomeFacts(Value):
     status: Status | None = None
     archived: bool | None = None
     pinned: bool | None = None
+    folder: Folder | None = None
+    temporary: bool | None = None
     model: Annotated[Text, Field(max_length=200, examples=["demo"])] | None = None
     assistant: Annotated[Id, Field(examples=["chat"])] | None = None
 
@@ -46,11 +49,13 @@ class ListedFacts(Value):
     status: Status = Status.ACTIVE
     archived: bool = False
     pinned: bool = False
+    folder: str = ""
+    temporary: bool = False
 
     @property
     def is_first(self) -> bool:
         """Whether lists show it before the others."""
-        return self.pinned
+        return self.pinned or bool(self.folder)
 
 
 class ConversationFacts(ListedFacts):

@@ -41,12 +41,14 @@ class Periods(Value):
     """What happens to a conversation that nobody uses, and when.
 
     An active one is marked abandoned `abandoned_after` its last activity, a completed one is deleted `completed_kept`
-    after it, and any is deleted `time_to_live` after somebody last wrote to it or read it.
+    after it, and any is deleted `time_to_live` after somebody last wrote to it or read it. A temporary one is deleted
+    `temporary_kept` after its last activity.
     """
 
     abandoned_after: Period = timedelta(days=30)
     completed_kept: Period = timedelta(days=90)
     time_to_live: Period = None
+    temporary_kept: Period = timedelta(hours=1)
 
 
 class AssistantPeriods(Value):
@@ -55,6 +57,7 @@ class AssistantPeriods(Value):
     abandoned_after: Period = None
     completed_kept: Period = None
     time_to_live: Period = None
+    temporary_kept: Period = None
 
 
 class Retention(Periods):
@@ -92,13 +95,20 @@ class Retention(Periods):
     def shortest(self) -> timedelta | None:
         """Return how soon after its last activity a conversation can be due; None if never."""
         every = [self.periods(name) for name in (None, *self.assistants)]
-        waits = (wait for periods in every for status in Status for _, _, wait in _steps(periods, status))
+        waits = (wait for periods in every for status in Status for _, _, wait in _steps(periods, status, True))
         return min((wait for wait in waits if wait), default=None)
 
     def longest_life(self) -> timedelta | None:
         """Return the longest time to live of all; None if there is none."""
-        lives = (self.periods(name).time_to_live for name in (None, *self.assistants))
-        return max((life for life in lives if life), default=None)
+        return self._longest("time_to_live")
+
+    def longest_temporary(self) -> timedelta | None:
+        """Return how long a temporary conversation is kept at most; None if for ever."""
+        return self._longest("temporary_kept")
+
+    def _longest(self, rule: str) -> timedelta | None:
+        periods = (getattr(self.periods(name), rule) for name in (None, *self.assistants))
+        return max((period for period in periods if period), default=None)
 
 
 def _set_fields(value: Value) -> dict[str, Any]:
@@ -115,7 +125,7 @@ class Action(StrEnum):
 
 class Facts(NamedTuple):
     """What the rules look at: the assistant of a conversation, its status, when its newest entry was stored, whether a
-    turn is open in it, whether it is held, and when it was last read, if that is known."""
+    turn is open in it, whether it is held, when it was last read, if that is known, and whether it is temporary."""
 
     assistant: str | None
     status: Status
@@ -123,6 +133,7 @@ class Facts(NamedTuple):
     is_running: bool = False
     is_held: bool = False
     read_at: datetime | None = None
+    is_temporary: bool = False
 
 
 class Verdict(NamedTuple):
@@ -142,7 +153,7 @@ def judge(rules: Retention, facts: Facts, now: datetime) -> Verdict:
     accessed = max(facts.last_activity, facts.read_at or facts.last_activity)
     steps = [
         Verdict(action, reason, (accessed if reason == "time_to_live" else facts.last_activity) + wait)
-        for action, reason, wait in _steps(rules.periods(facts.assistant), facts.status)
+        for action, reason, wait in _steps(rules.periods(facts.assistant), facts.status, facts.is_temporary)
         if wait is not None
     ]
     due = [step for step in steps if step.due is not None and step.due <= now]
@@ -154,10 +165,12 @@ def judge(rules: Retention, facts: Facts, now: datetime) -> Verdict:
     return min(steps, key=lambda step: step.due or now)._replace(action=Action.KEEP)
 
 
-def _steps(periods: Periods, status: Status) -> Iterator[tuple[Action, str, timedelta | None]]:
+def _steps(periods: Periods, status: Status, is_temporary: bool) -> Iterator[tuple[Action, str, timedelta | None]]:
     """Return what may come next, by which rule, and how long after the last activity."""
     if status is Status.ACTIVE:
         yield Action.ABANDON, "abandoned_after", periods.abandoned_after
     elif status is Status.COMPLETED:
         yield Action.DELETE, "completed_kept", periods.completed_kept
     yield Action.DELETE, "time_to_live", periods.time_to_live
+    if is_temporary:
+        yield Action.DELETE, "temporary_kept", periods.temporary_kept

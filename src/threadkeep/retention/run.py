@@ -12,7 +12,7 @@ from asyncio import gather
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from threadkeep.conversation.clock import Clock
@@ -32,9 +32,12 @@ from threadkeep.store.paging import activity_cursor
 PAGE = 50
 """How many conversations are read in one step, during which an embedded store blocks others."""
 EVERY = timedelta(days=1)
+LATELY = timedelta(hours=1)
+"""How far behind their end temporary conversations are looked for between two daily runs, which look for all."""
 CLAIMED_FOR = timedelta(minutes=15)
 """How long a claim counts unless it is renewed: an instance that died blocks others no longer than this."""
 BEGAN, RAN, READ = "retention.began", "retention.ran", "retention.read"
+ALL = datetime.min.replace(tzinfo=UTC)
 MOST_READ = 20_000
 """How many conversations that were read are remembered between two records."""
 READ_TOGETHER = 1000
@@ -120,13 +123,15 @@ class RetentionRunner:
                 for planned in group:
                     yield planned
 
-    async def _groups(self, tenant: str, now: datetime) -> AsyncGenerator[list[Planned], None]:
-        """Yield what is due, a few at a time that concern different conversations. A caller that obeys does so before
-        it asks for the next ones."""
+    async def _groups(
+        self, tenant: str, now: datetime, since: datetime | None = None
+    ) -> AsyncGenerator[list[Planned], None]:
+        """Yield what is due, a few at a time that concern different conversations; `since` leaves out what was not
+        active since then, and the caps. A caller that obeys does so before it asks for the next ones."""
         rules, held = await self.rules(tenant), await held_in(self._store, tenant)
         gone: set[str] = set()
         group: list[Planned] = []
-        async with aclosing(self._due(tenant, rules, held, now)) as due:
+        async with aclosing(self._due(tenant, rules, held, now, since)) as due:
             async for planned in due:
                 gone |= {planned.conversation} if planned.action is Action.DELETE else set()
                 group.append(planned)
@@ -134,10 +139,14 @@ class RetentionRunner:
                     yield group
                     group = []
         yield group
+        if since is not None:
+            return
         async for planned in self._surplus(tenant, rules, held, gone, now):
             yield [planned]
 
-    async def _due(self, tenant: str, rules: Retention, held: Held, now: datetime) -> AsyncGenerator[Planned, None]:
+    async def _due(
+        self, tenant: str, rules: Retention, held: Held, now: datetime, since: datetime | None = None
+    ) -> AsyncGenerator[Planned, None]:
         """Yield what is due by time, the last active first. What is too young for all rules is not read."""
         shortest = rules.shortest()
         if shortest is None:
@@ -147,8 +156,11 @@ class RetentionRunner:
             await self._reads(tenant, rules, now),
         )
         async for seen in self._list(tenant, start):
+            if since is not None and seen.updated_at < since:
+                return
             is_held = held.has(seen.scope, seen.id)
-            facts = Facts(seen.assistant, seen.status, seen.updated_at, is_held=is_held, read_at=reads.get(seen.id))
+            known = Facts(seen.assistant, seen.status, seen.updated_at, is_held=is_held, is_temporary=seen.temporary)
+            facts = known._replace(read_at=reads.get(seen.id))
             verdict = judge(rules, facts, now)
             if verdict.action is not Action.KEEP and not await self._is_running(seen.scope, seen.id):
                 yield _planned(seen, verdict)
@@ -218,14 +230,16 @@ class RetentionRunner:
         """Do what is due at a moment (none: now), and return how many of each action were done.
 
         None if another instance does so right now or, `only_if_due`, if it was done within a day and nothing has come
-        to the end of its time to live since.
+        to the end of its time to live since, nor anything temporary lately.
         """
-        if (only_if_due and not await self._is_due(tenant, now or self._clock())) or (
-            until := await self._claim(tenant)
-        ) is None:
+        now, since = now or self._clock(), None
+        if only_if_due and (since := await self._since(tenant, now)) is None:
+            return None
+        if (until := await self._claim(tenant)) is None:
             return None
         done: Counter[str] = Counter()
-        async with aclosing(self._groups(tenant, now or self._clock())) as groups:
+        lately = {"since": at_text(since)} if since not in (None, ALL) else {}
+        async with aclosing(self._groups(tenant, now, since if lately else None)) as groups:
             async for group in groups:
                 if self._clock() >= until and (until := await self._claim(tenant)) is None:
                     return done
@@ -233,7 +247,7 @@ class RetentionRunner:
                 for planned, is_done in zip(group, await gather(*map(self._obey, group)), strict=True):
                     done[planned.action] += is_done
                 await asyncio.sleep(time.monotonic() - began)  # half of the time is left for turns
-        await self._store.audit.append(tenant, act_now(self._clock, RAN, f"tenant:{tenant}", **done))
+        await self._store.audit.append(tenant, act_now(self._clock, RAN, f"tenant:{tenant}", **done, **lately))
         return done
 
     async def _obey(self, planned: Planned) -> bool:
@@ -264,17 +278,23 @@ class RetentionRunner:
         )
         return sum((done for done in each if done), Counter[str]())
 
-    async def _is_due(self, tenant: str, now: datetime) -> bool:
+    async def _since(self, tenant: str, now: datetime) -> datetime | None:
+        """Return since when what is due was active at least (`ALL`: whenever); None if nothing is due."""
         if not (await self._claims(tenant))[0]:
-            return True
-        if (rules := await self.rules(tenant)).longest_life() is None:
-            return False
+            return ALL
+        rules = await self.rules(tenant)
+        if rules.longest_life() is not None:
+            since = ALL
+        elif (kept := rules.longest_temporary()) is not None:
+            since = now - kept - LATELY
+        else:
+            return None
         held = await held_in(self._store, tenant)
-        async with aclosing(self._due(tenant, rules, held, now)) as due:
+        async with aclosing(self._due(tenant, rules, held, now, since)) as due:
             async for planned in due:
                 if planned.action is Action.DELETE:
-                    return True
-        return False
+                    return since
+        return None
 
     async def _claim(self, tenant: str) -> datetime | None:
         """Return until when this instance may work on a tenant, or None."""
@@ -294,7 +314,7 @@ class RetentionRunner:
         is_done, owner, until = False, None, now
         for act in reversed(acts):
             if act.action == RAN:
-                is_done, owner = True, None
+                is_done, owner = is_done or "since" not in act.details, None
             elif owner in (None, act.details["owner"]) or act.at >= until:
                 owner, until = act.details["owner"], act.at + CLAIMED_FOR
         return is_done, owner if until > now else None

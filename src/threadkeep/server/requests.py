@@ -111,6 +111,9 @@ class ChosenBody(Body):
     system: SentText | None = Field(default=None, description="Instructions for this conversation alone.")
     model: ModelName | None = None
     metadata: JsonObject | None = None
+    temporary: StrictBool | None = Field(
+        default=None, description="Whether it is deleted when it is not used any more."
+    )
 
 
 class CreateBody(ChosenBody):

@@ -24,7 +24,7 @@ ages = st.timedeltas(timedelta(0), timedelta(days=1500))
 @st.composite
 def all_rules(draw: st.DrawFn) -> Retention:
     """Any rules that are not refused, with some of their own for one assistant."""
-    names = ("abandoned_after", "completed_kept", "time_to_live")
+    names = ("abandoned_after", "completed_kept", "time_to_live", "temporary_kept")
     fields: dict[str, Any] = {name: draw(periods) for name in names if draw(st.booleans())}
     own = {name: draw(periods) for name in names if draw(st.booleans())}
     return Retention.model_validate({**fields, **({"assistants": {"shop": own}} if own else {})})
@@ -36,6 +36,7 @@ facts = st.builds(
     st.sampled_from(Status),
     ages.map(lambda age: NOW - age),
     read_at=st.none(),
+    is_temporary=st.booleans(),
 )
 
 
@@ -52,6 +53,8 @@ def idle(days: float, status: Status = Status.ACTIVE, assistant: str | None = No
         (idle(89.9, Status.COMPLETED), Action.KEEP, "completed_kept"),
         (idle(90, Status.COMPLETED), Action.DELETE, "completed_kept"),
         (idle(3650, Status.ABANDONED), Action.KEEP, "forever"),
+        (idle(0.04)._replace(is_temporary=True), Action.KEEP, "temporary_kept"),
+        (idle(0.05)._replace(is_temporary=True), Action.DELETE, "temporary_kept"),
         (idle(3650)._replace(is_running=True), Action.KEEP, "running"),
         (idle(3650, Status.COMPLETED)._replace(is_held=True), Action.KEEP, "held"),
     ],
@@ -93,9 +96,12 @@ def test_an_assistant_may_have_rules_of_its_own_and_the_rest_is_as_for_all() -> 
 
 
 @given(all_rules(), facts)
-def test_only_a_time_to_live_deletes_an_active_conversation(rules: Retention, known: Facts) -> None:
+def test_only_a_time_to_live_deletes_an_active_conversation_or_that_it_was_temporary(
+    rules: Retention, known: Facts
+) -> None:
     action, reason, _ = judge(rules, known, NOW)
-    assert known.status is not Status.ACTIVE or action is not Action.DELETE or reason == "time_to_live"
+    may = {"time_to_live", "temporary_kept"} if known.is_temporary else {"time_to_live"}
+    assert known.status is not Status.ACTIVE or action is not Action.DELETE or reason in may
 
 
 @given(all_rules(), facts)

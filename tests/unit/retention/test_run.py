@@ -214,6 +214,25 @@ async def test_what_outlives_its_time_to_live_goes_in_one_run_also_if_there_was_
     assert await _left(store) == {}
 
 
+async def test_a_temporary_conversation_goes_an_hour_after_its_last_word_and_the_daily_run_still_comes(
+    store: Store, clock: FakeClock, runner: Runner
+) -> None:
+    await _aged(store, clock, "kept", "changed")
+    await store.update(ADA, "changed", Update(temporary=True))
+    await store.update(ADA, "kept", Update(status=Status.COMPLETED))
+    one = runner(completed_kept="3h")
+    assert await one.run_all() == {}
+    await store.create(ADA, NewConversation(id="passing", temporary=True))
+    clock.advance(3600 + READS_ARRIVE.total_seconds() - 1)
+    assert await one.run_all() == {}
+    clock.advance(1)
+    assert await one.run_all() == {"delete": 2}
+    assert set(await _left(store)) == {"kept"}
+    clock.advance(DAY - 3600)
+    assert await one.run_all() == {"delete": 1}, "what was done lately is not the run of the day"
+    assert await _left(store) == {}
+
+
 async def test_a_preview_of_later_shows_what_will_have_been_deleted(
     store: Store, clock: FakeClock, runner: Runner
 ) -> None:

@@ -5,12 +5,15 @@ export type TurnState = "running" | "waiting" | "queued";
 /** A conversation as the list shows it; an open one has `system` and `metadata`, too. */
 export interface About {
   id: string;
+  name: string | null;
   assistant: string | null;
   title: string | null;
   model: string | null;
   status: string;
   archived: boolean;
   pinned: boolean;
+  folder: string;
+  temporary: boolean;
   version: number;
   head: number | null;
   entries: number;

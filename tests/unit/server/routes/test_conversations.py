@@ -67,3 +67,24 @@ async def test_a_list_shows_metadata_and_instructions_where_it_is_asked_for_the_
         assert "metadata" not in bare
         (whole,) = (await client.get("/v1/conversations", params={"whole": True})).json()["data"]
         assert whole == made.json()
+
+
+async def test_a_conversation_is_filed_listed_by_its_folder_and_begun_as_a_temporary_one() -> None:
+    async with served() as client:
+        first, second = await conversation(client), await conversation(client)
+        filed = await client.patch(first, json={"folder": "Work"})
+        assert (filed.json()["folder"], (await client.get(second)).json()["folder"]) == ("Work", "")
+
+        async def listed(**query: str) -> list[str]:
+            data = (await client.get("/v1/conversations", params=query)).json()["data"]
+            return [f"/v1/conversations/{one['id']}" for one in data]
+
+        assert await listed() == [first, second], "what is filed stands before the others"
+        assert await listed(folder="Work") == [first]
+        assert (await client.patch(first, json={"folder": "x" * 81})).status_code == 422
+        await client.patch(first, json={"folder": ""})
+        assert await listed(folder="Work") == []
+        made = (await client.post("/v1/conversations", json={"temporary": True})).json()
+        assert made["temporary"] is True
+        assert await listed(temporary="true") == [f"/v1/conversations/{made['id']}"]
+        assert (await client.post("/v1/conversations", json={"temporary": "yes"})).status_code == 422

@@ -43,6 +43,7 @@ async def test_the_rules_are_read_changed_and_reset(office: Office) -> None:
         "abandoned_after": "30d",
         "completed_kept": "90d",
         "time_to_live": "forever",
+        "temporary_kept": "1h",
         "user_conversations": 0,
         "user_bytes": 0,
         "tenant_bytes": 0,
