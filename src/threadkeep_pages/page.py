@@ -68,6 +68,8 @@ _PACKED = ("text/", "application/manifest+json", "image/svg+xml", "application/j
 _KEPT = (".js", ".css", ".svg", ".webmanifest", ".woff2")
 _LATER = ("vendor/", "texts/")
 
+_LANGUAGE = re.compile(r'^  languageName: "([^"]+)",$', re.MULTILINE)
+
 
 @dataclass(frozen=True, slots=True)
 class Packed:
@@ -158,10 +160,18 @@ class PageFiles:
 
         def make() -> Packed:
             text = file.raw.decode().replace('="/', f'="{root}/')
-            told = " ".join([f'data-root="{root}"', *self._told])
+            languages = escape(json.dumps(self.languages(), ensure_ascii=False))
+            told = " ".join([f'data-root="{root}"', f'data-languages="{languages}"', *self._told])
             return Packed.of(text.replace("<html", f"<html {told}").encode(), DOCUMENT)
 
-        return self._kept(f"{DOCUMENT} {root}", file.etag, make)
+        return self._kept(f"{DOCUMENT} {root}", [file.etag, self._state()], make)
+
+    def languages(self) -> dict[str, str]:
+        """Return what each catalogue in `texts/` calls its language, English first: a file more is a language more."""
+        names = sorted(path.stem for path in (self._folder / "texts").glob("*.js"))
+        found = {name: _LANGUAGE.search(self._text(f"texts/{name}.js")) for name in names}
+        named = {name: match[1] for name, match in found.items() if match}
+        return {name: named[name] for name in sorted(named, key=lambda name: (name != "en", named[name]))}
 
     def worker(self, root: str = "") -> Packed:
         """Return the service worker with the list of what it keeps; it changes when any of it does."""

@@ -73,9 +73,7 @@ class Person:
 
     async def choose(self, assistant: str) -> None:
         """Choose who answers, on the first screen."""
-        card = self.page.get_by_test_id("assistant-card").filter(has=self.page.get_by_role("button", name=assistant))
-        await card.get_by_role("button", name=assistant, exact=True).click()
-        await expect(card).to_have_attribute("data-chosen", "true")
+        await self.page.get_by_test_id("choose-assistant").select_option(label=assistant)
 
     async def begin(self, text: str, assistant: str = "Stage") -> str:
         """Begin a conversation on the first screen, wait for its answer and return its id."""

@@ -124,9 +124,18 @@ async def test_axe_finds_nothing_in_dialogs_and_menus(looking: Person, api: Api)
         await find_nothing(page, dialog)
         await page.keyboard.press("Escape")
         await expect(page.get_by_test_id(dialog)).to_have_count(0)
-    await page.get_by_role("button", name="Keyboard shortcuts (Ctrl+/)").click()
+    await page.keyboard.press("Control+/")
     await find_nothing(page, "the keys")
     await page.keyboard.press("Escape")
+    for name, dialog in (("Prompts", "prompts"), ("Preferences", "preferences")):
+        await page.get_by_role("button", name=name, exact=True).click()
+        await expect(page.get_by_test_id(dialog)).to_be_visible()
+        await find_nothing(page, dialog)
+        await page.keyboard.press("Escape")
+    await looking.field.fill("/")
+    await expect(page.get_by_test_id("prompt-choices")).to_be_visible()
+    await find_nothing(page, "the prompts at the field")
+    await looking.field.fill("")
     await page.get_by_test_id("more").click()
     await find_nothing(page, "the menu")
 
@@ -305,11 +314,15 @@ async def test_light_and_dark_can_be_chosen_and_are_remembered(person: Person) -
     await person.open()
     ground = "getComputedStyle(document.body).backgroundColor"
     before = await person.page.evaluate(ground)
-    await person.page.get_by_role("button", name="Light or dark").click()
+    await person.page.get_by_role("button", name="Preferences").click()
+    await person.page.get_by_role("radio", name="Dark").check(force=True)
     await expect(person.page.locator("body")).not_to_have_css("background-color", before)
     after = await person.page.evaluate(ground)
     await person.page.reload()
     await expect(person.page.locator("body")).to_have_css("background-color", after)
+    await person.page.get_by_role("button", name="Preferences").click()
+    await person.page.get_by_role("radio", name="As the system").check(force=True)
+    await expect(person.page.locator("body")).to_have_css("background-color", before)
 
 
 async def test_the_page_can_be_used_at_twice_its_size(new_context: NewContext, stage: Server, api: Api) -> None:

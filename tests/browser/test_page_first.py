@@ -21,19 +21,25 @@ async def test_a_person_starts_talking_at_once(person: Person) -> None:
     await expect(person.rows.filter(has_text="Alice")).to_have_attribute("data-open", "true")
 
 
-async def test_there_is_a_card_for_each_assistant_with_questions_to_begin_with(person: Person, api: Api) -> None:
+async def test_the_chosen_assistant_says_what_it_is_and_suggests_four_things_at_most(person: Person, api: Api) -> None:
+    await api.begin("Say hello.", title="The last one")
     offered = (await api.client.get("/v1/assistants")).json()["data"]
     await person.open()
-    cards = person.page.get_by_test_id("assistant-card")
-    await expect(cards).to_have_count(len(offered))
-    for place, assistant in enumerate(offered):
-        card = cards.nth(place)
-        await expect(card).to_contain_text(assistant["description"])
-        await expect(card.get_by_test_id("example")).to_have_text(assistant["examples"][:3])
+    suggestions = person.page.get_by_test_id("suggestions")
+    for assistant in offered:
+        await person.page.get_by_test_id("choose-assistant").select_option(assistant["name"])
+        await expect(suggestions).to_contain_text(assistant["description"])
+        await expect(suggestions.get_by_test_id("example")).to_have_text(assistant["examples"][:4])
+    recent = person.page.get_by_test_id("recent").get_by_role("link")
+    await expect(recent.first).to_contain_text("The last one")
+    assert await recent.count() <= 5
+    await recent.first.click()
+    await expect(person.answers).to_contain_text("hello.")
 
 
 async def test_an_example_is_put_into_the_field_and_sent_by_the_person(person: Person, api: Api) -> None:
     await person.open()
+    await person.choose("Market")
     await person.field.fill("mine")
     await person.page.get_by_test_id("example").filter(has_text="Which banks have the highest margins?").click()
     await expect(person.field).to_have_value("Which banks have the highest margins?")
@@ -49,15 +55,6 @@ async def test_an_example_is_put_into_the_field_and_sent_by_the_person(person: P
     assert (await api.read(person.page.url.rsplit("/", 1)[1]))["assistant"] == "market"
 
 
-async def test_a_click_anywhere_on_a_card_chooses_its_assistant(person: Person) -> None:
-    await person.open()
-    card = person.page.get_by_test_id("assistant-card").filter(has_text="Plays what the tests of the page ask for.")
-    await card.get_by_text("Plays what the tests").click()
-    await expect(card).to_have_attribute("data-chosen", "true")
-    await expect(person.field).to_be_focused()
-    await expect(person.field).to_have_value("")
-
-
 async def test_the_chosen_assistant_answers(person: Person, api: Api) -> None:
     id = await person.begin("Say something nice.", "Stage")
     await expect(person.answers).to_contain_text("something nice.")
@@ -66,7 +63,8 @@ async def test_the_chosen_assistant_answers(person: Person, api: Api) -> None:
 
 async def test_the_scripted_model_is_named_as_such_everywhere(person: Person) -> None:
     await person.open()
-    await expect(person.page.get_by_test_id("answers")).to_have_text(re.compile("demo.*scripted", re.DOTALL))
+    await expect(person.page.get_by_test_id("answers")).to_have_text(re.compile("Answers are scripted"))
+    await expect(person.page.get_by_test_id("choose-model").locator("option:checked")).to_have_text("demo · scripted")
     await person.choose("Stage")
     await person.say("Say hello.")
     await expect(person.page.get_by_test_id("model")).to_have_text("demo · scripted")

@@ -63,9 +63,11 @@ async def test_a_whole_conversation_is_held_without_a_mouse(person: Person, api:
     await page.goto(person.url)
     await expect(person.field).to_be_focused()
     await keys.press("Shift+Tab")
-    await page.get_by_test_id("assistant-card").get_by_role("button", name="Stage", exact=True).focus()
-    await keys.press("Enter")
-    await expect(person.field).to_be_focused()
+    await page.get_by_test_id("choose-assistant").focus()
+    for letter in "stage":
+        await keys.press(letter)
+    await expect(page.get_by_test_id("choose-assistant")).to_have_value("stage")
+    await page.get_by_test_id("open-settings").focus()
     await keys.type("Say one.")
     await keys.press("Shift+Enter")
     await keys.type("And more.")
@@ -127,8 +129,8 @@ async def test_every_key_of_the_list_does_what_it_says(person: Person, api: Api,
     await leave_field(page)
     await keys.press("?")
     listed = page.get_by_test_id("shortcuts")
-    told = {text for row in await listed.locator("dt").all() for text in await row.locator("kbd").all_inner_texts()}
-    assert told == set("?n/ijkercxtm[]") | {"Enter", "Shift", "Esc", "Alt", "↑ ↓", "Ctrl", "K", "O"}
+    told = {text for row in await listed.locator("tr").all() for text in await row.locator("kbd").all_inner_texts()}
+    assert told == set("?n/ijkercxtm[]↑↓BKO") | {"Enter", "Shift", "Esc", "Alt", "Ctrl"}
     await keys.press("Escape")
     await expect(listed).to_have_count(0)
     for key, place in (("k", 2), ("k", 1), ("j", 2), ("j", 3)):
@@ -329,7 +331,7 @@ async def test_the_focus_is_seen_and_goes_through_the_page_in_order(person: Pers
         assert [stop for stop in walked if not (stop["isSeen"] and stop["isInView"])] == []
         assert names[0] == "Skip to the message field"
         assert "composer" in names[-3:] or id is None
-        expected = {"New conversation", "search", "Keyboard shortcuts (Ctrl+/)"}
+        expected = {"New conversation", "search", "Preferences"}
         expected |= {"Try it"} if id is None else {"Messages", "Copy", "Rank", "Branches", "More", "Ticker"}
         assert expected <= set(names), names
 
@@ -360,7 +362,7 @@ async def test_dialogs_keep_the_focus_and_give_it_back(person: Person, api: Api)
     await person.open(await api.begin("Say one."))
     page = person.page
     openers = {
-        "shortcuts": page.get_by_role("button", name="Keyboard shortcuts (Ctrl+/)"),
+        "preferences": page.get_by_role("button", name="Preferences"),
         "tree": page.get_by_test_id("branches"),
         "settings": page.get_by_test_id("model"),
     }

@@ -17,9 +17,9 @@ from tests.browser.server import Server
 TEXTS = Path(__file__).parents[2] / "src" / "threadkeep_pages" / "web" / "texts"
 # Everything that is read or heard, but not what people, models and tools said, names of things, and keys.
 UNMARKED = """() => {
-  const said = '[dir=auto], code, kbd, strong, pre, .tk-md, .tk-legend, svg text, .answers .muted, noscript';
+  const said = '[dir=auto], code, kbd, strong, pre, .tk-md, .tk-legend, svg text, .answers [title], noscript';
   const names = '.brand, .badge, .models, .assistant, .by, .row small, [data-testid=model]';
-  const listed = '[data-testid=assistant-card] h2, :is(#set-assistant, #set-language, .filter) option';
+  const listed = '[data-testid=suggestions] *, :is(#set-assistant, #set-language, .filter, .quiet) option';
   const isOurs = (node) => node && !node.closest([said, names, listed].join());
   const isToday = (text) => text === new Intl.RelativeTimeFormat('de', { numeric: 'auto' }).format(0, 'day');
   // A text with elements in it comes in parts; what stands between two marks is a value.
@@ -76,8 +76,8 @@ async def test_no_text_of_the_page_is_outside_of_the_catalogue(
     await person.page.get_by_test_id("open-settings").click()
     await look("settings")
     await person.page.keyboard.press("Escape")
-    for dialog in ("administration", "your-data"):
-        await person.page.locator(".foot button").nth(("administration", "your-data").index(dialog)).click()
+    for place, dialog in enumerate(("prompts", "your-data", "preferences", "administration")):
+        await person.page.locator(".foot button").nth(place).click()
         await expect(person.page.get_by_test_id(dialog)).to_contain_text("⟦")
         await look(dialog)
         await person.page.keyboard.press("Escape")
@@ -112,14 +112,14 @@ async def test_the_browser_says_the_language_and_the_settings_another(
     await person.open()
     await expect(person.page.get_by_role("heading", level=1)).to_have_text("Worüber möchten Sie sprechen?")
     await expect(person.page.locator("html")).to_have_attribute("lang", "de")
-    await person.page.get_by_test_id("open-settings").click()
+    await person.page.get_by_role("button", name="Einstellungen der Seite").click()
     await person.page.get_by_label("Sprache der Seite").select_option("ar")
     await expect(person.page.locator("html")).to_have_attribute("dir", "rtl")
     await expect(person.page.get_by_role("heading", level=1)).to_have_text("عمّ تريد أن تتحدث؟")
     sidebar = await person.page.get_by_role("navigation").bounding_box()
     assert sidebar is not None
     assert sidebar["x"] > 600, "the list is not at the right"
-    await expect(person.page.get_by_text("In English")).to_have_css("text-align", "right")
+    await expect(person.row("In English").get_by_role("link")).to_have_css("text-align", "right")
     await find_nothing(person.page, "the first screen in Arabic")
     await person.open(await api.begin("repeat - one\n- two"))
     listed = await person.answers.locator("ul").evaluate(SIDES)

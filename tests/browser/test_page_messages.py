@@ -183,7 +183,7 @@ async def test_a_turn_that_fails_says_so_and_can_be_asked_again(person: Person, 
     await person.open(await api.begin())
     await person.write("Please stumble.")
     failure = person.page.get_by_test_id("failure")
-    await expect(failure).to_contain_text("The model stumbled.")
+    await expect(failure).to_contain_text("The model failed. Try again, or choose another model.")
     await failure.get_by_role("button", name="Regenerate").click()
     await expect(person.answers).to_contain_text("On its feet again.")
     await person.is_answered()

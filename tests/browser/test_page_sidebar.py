@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.async_api import Route, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.browser.axe import find_nothing
 from tests.browser.conftest import NewContext
@@ -165,7 +165,7 @@ async def test_the_way_back_is_offered_for_half_a_minute(person: Person, api: Ap
 async def test_a_title_without_a_letter_is_none(person: Person, api: Api) -> None:
     id = await api.begin(title="  ")
     await person.open(id)
-    await expect(person.page.locator(f"nav a[href$='{id}']")).to_have_accessible_name("New conversation Stage")
+    await expect(person.page.locator(f"nav a[href$='{id}']")).to_have_accessible_name("New conversation")
 
 
 async def test_the_list_is_filtered_by_title(person: Person, api: Api) -> None:
@@ -179,7 +179,18 @@ async def test_the_list_is_filtered_by_title(person: Person, api: Api) -> None:
     await expect(person.row("Plums")).to_be_visible()
 
 
-async def test_a_long_list_is_loaded_in_parts(new_context: NewContext, api: Api, stage: Server) -> None:
+async def to_the_end(page: Page) -> None:
+    """Scroll down until there is nothing more to load."""
+    await page.get_by_test_id("conversations").evaluate(
+        "list => new Promise((done) => { const on = () => { list.scrollTo(0, list.scrollHeight);"
+        " list.querySelector('.rows[aria-busy=false]') ? done() : requestAnimationFrame(on); };"
+        " on(); requestAnimationFrame(() => requestAnimationFrame(on)); })"
+    )
+
+
+async def test_a_long_list_is_loaded_in_parts_and_only_what_is_in_view_is_drawn(
+    new_context: NewContext, api: Api, stage: Server
+) -> None:
     put_aside = await api.begin(title="Put aside")
     await api.client.patch(f"/v1/conversations/{put_aside}", json={"archived": True})
     for number in range(70):
@@ -191,8 +202,39 @@ async def test_a_long_list_is_loaded_in_parts(new_context: NewContext, api: Api,
     await person.page.get_by_role("button", name="Archived", exact=True).click()
     await expect(person.row("Put aside")).to_be_visible()
     await person.page.get_by_role("button", name="Back to all").click()
-    await person.page.get_by_role("button", name="Show older").click()
+    await to_the_end(person.page)
     await expect(person.row("One of many 0")).to_be_visible()
+    await expect(person.row("One of many 69")).to_have_count(0)
+    assert await person.rows.count() < 70
+    await person.page.get_by_test_id("conversations").evaluate("list => list.scrollTo(0, 0)")
+    await expect(person.row("One of many 69")).to_be_visible()
+    await person.page.get_by_test_id("collapse").click()
+    await expect(person.row("One of many 69")).to_be_hidden()
+    await person.page.reload()
+    await expect(person.field).to_be_visible()
+    await expect(person.row("One of many 69")).to_be_hidden()
+    await person.page.get_by_test_id("open-list").click()
+    await expect(person.row("One of many 69")).to_be_visible()
+
+
+async def test_the_list_is_made_wider_by_the_pointer_and_by_keys_and_stays_so(person: Person) -> None:
+    await person.open()
+    edge = person.page.get_by_role("separator", name="Width of the list")
+    usual = int(await edge.get_attribute("aria-valuenow") or 0)
+    await edge.press("ArrowRight")
+    await expect(edge).to_have_attribute("aria-valuenow", str(usual + 16))
+    box = await edge.bounding_box()
+    assert box
+    await person.page.mouse.move(box["x"] + 4, 300)
+    await person.page.mouse.down()
+    await person.page.mouse.move(400, 300)
+    await person.page.mouse.up()
+    await expect(edge).to_have_attribute("aria-valuenow", "400")
+    await person.page.reload()
+    await expect(edge).to_have_attribute("aria-valuenow", "400")
+    sidebar = await person.page.get_by_role("navigation").bounding_box()
+    assert sidebar
+    assert sidebar["width"] == 400
 
 
 @pytest.mark.parametrize("size", [(1280, 860), (844, 390), (320, 256)])
@@ -233,7 +275,7 @@ async def test_every_entry_of_every_menu_can_be_reached(
     if width < 768:
         await page.keyboard.press("Escape")
     await person.more("Delete")
-    await expect(page.get_by_test_id("assistant-card").first).to_be_visible()
+    await expect(page.get_by_test_id("suggestions")).to_be_visible()
     notes = page.get_by_role("region", name="Notes")
     note, send = await notes.bounding_box(), await page.get_by_test_id("send").bounding_box()
     assert note

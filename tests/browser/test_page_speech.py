@@ -37,12 +37,12 @@ async def test_answers_are_read_aloud_and_messages_dictated_when_that_is_wanted(
     await expect(aloud).to_have_count(0)
     await expect(microphone).to_have_count(0)
 
-    await person.more("Settings")
-    sheet = page.get_by_test_id("settings")
+    await page.get_by_role("button", name="Preferences").click()
+    sheet = page.get_by_test_id("preferences")
     await sheet.get_by_label("Dictate messages").check()
     await sheet.get_by_label("Read answers aloud").check()
     await find_nothing(page, "speech")
-    await sheet.get_by_role("button", name="Save").click()
+    await page.keyboard.press("Escape")
     await aloud.click()
     read = "() => window.spoken.slice(0, 2).map((one) => one.text.trim()).join('|')"
     await until(page, f"() => ({read})() === 'one.|And two.'")

@@ -1,10 +1,9 @@
 // The list of conversations, live: one tab listens to the server and tells the others.
 
 import { conversationPath, del, get, patch, post } from "./api.js";
-import { batch, effect, signal } from "./preact.js";
+import { batch, computed, effect, signal } from "./preact.js";
 import { Stream } from "./stream.js";
 import { copier } from "./copies.js";
-import { file, filing } from "./filing.js";
 import { announce, complain, note } from "./notices.js";
 import * as outbox from "./outbox.js";
 import { alone, hear, tell } from "./tabs.js";
@@ -18,6 +17,9 @@ const UNDO_SECONDS = 30;
 // The last active first.
 /** @type {Signal<About[]>} */
 export const conversations = signal([]);
+// The conversation that keeps a person's prompts; it is none to talk in.
+export const PROMPTS = "threadkeep-prompts";
+export const listed = computed(() => conversations.value.filter((one) => !one.temporary && one.name !== PROMPTS));
 /** @type {Signal<string | null>} the cursor of the next page */
 export const next = signal(null);
 /** @type {Signal<Record<string, TurnState>>} */
@@ -74,15 +76,18 @@ export function reload() {
     take([...page.data, ...older]);
     if (!older.length) next.value = page.next;
     isLoaded.value = true;
-  }).then(fetchFiled);
+  });
 }
 
+let isReading = false;
+
 export async function loadMore() {
-  if (!next.value) return;
+  if (!next.value || isReading) return;
+  isReading = true;
   await read(`&after=${encodeURIComponent(next.value)}`, (page) => {
     take(page.data);
     next.value = page.next;
-  });
+  }).finally(() => (isReading = false));
 }
 
 // Takes conversations in that are further down in the list: those that have a name, or pass a filter.
@@ -93,19 +98,6 @@ export async function fetchSome(path) {
 }
 
 export const fetchFiltered = (filter) => fetchSome(`/v1/conversations?limit=${PAGE}&${filter}`).catch(complain);
-
-// Those in a folder are listed however old they are, as the server lists those that are pinned; one that is gone is forgotten.
-async function fetchFiled() {
-  const listed = new Set(conversations.value.map((item) => item.id));
-  for (const id of Object.keys(filing.value).filter((one) => !listed.has(one))) {
-    try {
-      const { messages: _, ...about } = await get(conversationPath(id, "", { limit: 1 }));
-      take([about]);
-    } catch (error) {
-      if (error.status === 404) file(id, { folder: "" });
-    }
-  }
-}
 
 function apply(event) {
   if (reading) told.push(event);

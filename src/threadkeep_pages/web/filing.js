@@ -1,26 +1,20 @@
-// Which conversations are in a folder. It is kept in this browser, and the other tabs are told.
+// Folders of the list. A conversation says itself in which one it is; what an earlier version of the page kept in this browser is
+// taken along once.
 
-import { signal } from "./preact.js";
-import { keep, kept, onChange } from "./shelf.js";
+import { change, conversations } from "./conversations.js";
+import { drop, kept } from "./shelf.js";
 
-const MOST = 200;
-
-/** @type {Signal<Record<string, { folder?: string }>>} */
-export const filing = signal({});
-
-export function start() {
-  const read = () => (filing.value = kept("filing", {}));
-  read();
-  onChange("filing", read);
+export async function start() {
+  for (const [id, { folder }] of Object.entries(kept("filing", {}))) if (folder) await file(id, folder);
+  drop("filing");
 }
 
 /**
  * Puts a conversation into a folder; one without a name takes it out.
  * @param {string} id
- * @param {{ folder: string }} place
+ * @param {string} folder
  */
-export function file(id, { folder }) {
-  const { [id]: _, ...others } = filing.value;
-  filing.value = folder ? Object.fromEntries([...Object.entries(others), [id, { folder }]].slice(-MOST)) : others;
-  keep("filing", filing.value);
-}
+export const file = (id, folder) => change(id, { folder });
+
+/** The folders that there are, as far as their conversations are loaded. */
+export const folders = () => [...new Set(conversations.value.map(({ folder }) => folder))].filter(Boolean);

@@ -1,41 +1,75 @@
 // The keyboard: everything that the mouse can do. Who types, writes: a printable key goes to the field, wherever the focus is.
-// Single keys act only while a message is chosen (Esc leads there, and its frame shows it), and can be switched off.
+// Single keys act only while a message is chosen (Esc leads there, and its frame shows it), and can be switched off. Which key
+// does what stands in one table, and can be changed.
 
-import { signal } from "./preact.js";
+import { computed, signal } from "./preact.js";
 import { go, route } from "./router.js";
-import { conversations } from "./conversations.js";
+import { listed } from "./conversations.js";
 import { choose, chosen, field, messages } from "./focus.js";
-import { keep, kept } from "./shelf.js";
+import { collapse, isCollapsed } from "./layout.js";
+import { keep, kept, onChange } from "./shelf.js";
 import { beginAnew, dialog, editing, isSidebarOpen, opened } from "./views.js";
 
 export const isOn = signal(true);
+/** @type {Signal<Record<string, string>>} */
+const changed = signal({});
 
-/** @typedef {{ keys: string[], says: TextKey }[]} Keys */
-/** @type {Keys} */
-export const ANYWHERE = [
-  { keys: ["Enter"], says: "send" },
-  { keys: ["Shift", "Enter"], says: "keyNewLine" },
-  { keys: ["Esc"], says: "keyStop" },
-  { keys: ["Ctrl", "K"], says: "keySearch" },
-  { keys: ["Ctrl", "Shift", "O"], says: "newConversation" },
-  { keys: ["Alt", "↑ ↓"], says: "keyWalk" },
-  { keys: ["Ctrl", "/"], says: "keyList" },
+/** @typedef {{ name: string, says: TextKey, keys: string, where: "fixed" | "anywhere" | "chosen", act?: () => void }} Shortcut */
+
+// Presses the first button inside that does this (`data-action`), whatever its words are.
+const press = (action, inside) => (inside ?? document).querySelector(`[data-action="${action}"]`)?.click();
+const newest = (role) => messages().findLast((one) => one.dataset.role === role);
+const list = () => (dialog.value = "shortcuts");
+const opens = (name) => () => opened.value?.about.value && (dialog.value = name);
+
+/** @type {Shortcut[]} */
+const TABLE = [
+  { name: "send", says: "send", keys: "Enter", where: "fixed" },
+  { name: "line", says: "keyNewLine", keys: "Shift+Enter", where: "fixed" },
+  { name: "back", says: "keyStop", keys: "Esc", where: "fixed" },
+  { name: "search", says: "keySearch", keys: "Ctrl+K", where: "anywhere", act: search },
+  { name: "new", says: "newConversation", keys: "Ctrl+Shift+O", where: "anywhere", act: () => beginAnew() },
+  { name: "list", says: "keySide", keys: "Ctrl+B", where: "anywhere", act: side },
+  { name: "above", says: "keyAbove", keys: "Alt+↑", where: "anywhere", act: () => walk(-1) },
+  { name: "below", says: "keyBelow", keys: "Alt+↓", where: "anywhere", act: () => walk(1) },
+  { name: "keys", says: "keyList", keys: "Ctrl+/", where: "anywhere", act: list },
+  { name: "next", says: "keyNext", keys: "j", where: "chosen", act: () => step(1) },
+  { name: "previous", says: "keyPrevious", keys: "k", where: "chosen", act: () => step(-1) },
+  { name: "edit", says: "keyEdit", keys: "e", where: "chosen", act: edit },
+  { name: "again", says: "regenerate", keys: "r", where: "chosen", act: again },
+  { name: "copy", says: "keyCopy", keys: "c", where: "chosen", act: () => press("copy", chosen()) },
+  { name: "before", says: "previousVersion", keys: "[", where: "chosen", act: () => press("version-before", chosen()) },
+  { name: "after", says: "nextVersion", keys: "]", where: "chosen", act: () => press("version-after", chosen()) },
+  { name: "tree", says: "branches", keys: "t", where: "chosen", act: opens("tree") },
+  { name: "settings", says: "settings", keys: "m", where: "chosen", act: opens("settings") },
+  { name: "more", says: "keyMore", keys: "x", where: "chosen", act: () => press("more") },
+  { name: "begin", says: "newConversation", keys: "n", where: "chosen", act: () => beginAnew() },
+  { name: "find", says: "keySearch", keys: "/", where: "chosen", act: search },
+  { name: "write", says: "keyWrite", keys: "i", where: "chosen", act: () => field()?.focus() },
+  { name: "help", says: "keyList", keys: "?", where: "chosen", act: list },
 ];
-/** @type {Keys} */
-export const CHOSEN = [
-  { keys: ["j", "k"], says: "keyNext" },
-  { keys: ["e"], says: "keyEdit" },
-  { keys: ["r"], says: "regenerate" },
-  { keys: ["c"], says: "keyCopy" },
-  { keys: ["[", "]"], says: "keyVersions" },
-  { keys: ["t"], says: "branches" },
-  { keys: ["m"], says: "settings" },
-  { keys: ["x"], says: "keyMore" },
-  { keys: ["n"], says: "newConversation" },
-  { keys: ["/"], says: "keySearch" },
-  { keys: ["i"], says: "keyWrite" },
-  { keys: ["?"], says: "keyList" },
-];
+
+// Every shortcut with the keys that it has now.
+export const shortcuts = computed(() => TABLE.map((one) => ({ ...one, keys: changed.value[one.name] ?? one.keys })));
+export const isChanged = computed(() => Object.keys(changed.value).length > 0);
+
+function write(now) {
+  changed.value = now;
+  keep("shortcuts", now);
+}
+
+/**
+ * Gives a shortcut other keys, and returns the one that has them already, if there is one: then nothing changes.
+ * @param {Shortcut} shortcut
+ * @param {string} keys
+ */
+export function change({ name }, keys) {
+  const other = shortcuts.value.find((one) => one.keys === keys && one.name !== name);
+  if (!other) write({ ...changed.value, [name]: keys });
+  return other ?? null;
+}
+
+export const reset = () => write({});
 
 export function turn(on) {
   isOn.value = on;
@@ -43,41 +77,57 @@ export function turn(on) {
 }
 
 export function start() {
-  isOn.value = kept("keys", true);
+  const read = () => {
+    isOn.value = kept("keys", true);
+    changed.value = kept("shortcuts", {});
+  };
+  read();
+  onChange("shortcuts", read);
   addEventListener("keydown", onKey);
 }
 
+const ARROWS = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
+
+// How a press of keys is written in the table: `Ctrl+Shift+O`, `Alt+↑`, `?`. On a Mac the command key is Ctrl. Nothing while only
+// Shift or the like is down.
+export function keysOf(event) {
+  const { key } = event;
+  if (/^(?:Shift|Control|Alt|Meta|AltGraph|CapsLock|Dead|Process|Unidentified)$/.test(key)) return "";
+  const isText = [...key].length === 1;
+  if (isText && !isCommand(event)) return key;
+  const letter = isText ? key.toUpperCase() : (ARROWS[key] ?? key);
+  // Where a sign is behind Shift on this keyboard, Shift says nothing more.
+  const hasShift = event.shiftKey && (!isText || /\p{L}/u.test(key));
+  const down = [(event.ctrlKey || event.metaKey) && "Ctrl", event.altKey && "Alt", hasShift && "Shift"];
+  return [...down.filter(Boolean), letter === "?" ? "/" : letter].join("+");
+}
+
+const isCommand = (event) => (event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState?.("AltGraph");
 const isTyping = (target) => target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
-// Presses the first button inside that does this (`data-action`), whatever its words are.
-const press = (action, inside) => (inside ?? document).querySelector(`[data-action="${action}"]`)?.click();
-const newest = (role) => messages().findLast((one) => one.dataset.role === role);
+const bound = (keys, where) => shortcuts.value.find((one) => one.keys === keys && one.where === where);
 
 function onKey(event) {
   if (event.defaultPrevented || event.isComposing || dialog.value) return undefined;
-  const command = (event.ctrlKey || event.metaKey) && `${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`;
-  if (COMMANDS[command]) return run(event, COMMANDS[command]);
-  const way = event.altKey && { ArrowUp: -1, ArrowDown: 1 }[event.key];
-  if (way) return run(event, () => walk(way));
+  const keys = keysOf(event);
+  const anywhere = bound(keys, "anywhere");
+  if (anywhere) return run(event, anywhere.act);
   if (event.key === "Escape") return escape(event);
   if (isTyping(event.target) || event.target.closest("[role=menu]")) return undefined;
-  const isPrintable = isText(event);
-  const act = isPrintable && isOn.value && chosen() && ACTS[event.key];
+  const act = isOn.value && chosen() && bound(keys, "chosen")?.act;
   if (act) return run(event, act);
   // The browser puts what is typed or pasted where the focus is when this returns.
-  return isPrintable || command === "v" ? field()?.focus() : undefined;
+  return isText(event) || keys === "Ctrl+V" ? field()?.focus() : undefined;
 }
 
 // Whether a key writes something. A space presses buttons and scrolls, and nobody begins with it.
-function isText(event) {
-  const isCommand = event.ctrlKey || event.metaKey || event.altKey;
-  return [...event.key].length === 1 && event.key !== " " && (!isCommand || event.getModifierState("AltGraph"));
-}
+const isText = (event) => [...event.key].length === 1 && event.key !== " " && !isCommand(event);
 
 function run(event, act) {
   event.preventDefault();
   act();
 }
 
+// One step back.
 function escape(event) {
   if (isSidebarOpen.value) {
     isSidebarOpen.value = false;
@@ -99,9 +149,17 @@ function leave(left) {
   else if (isTyping(left)) left.blur();
 }
 
+const isNarrow = () => matchMedia("(width < 48rem)").matches;
+
 function search() {
-  isSidebarOpen.value = true;
+  if (isNarrow()) isSidebarOpen.value = true;
+  else collapse(false);
   focusWhenShown("search");
+}
+
+function side() {
+  if (isNarrow()) isSidebarOpen.value = !isSidebarOpen.value;
+  else collapse(!isCollapsed.value);
 }
 
 // On a narrow screen the list slides in first, and what cannot be seen yet takes no focus.
@@ -113,7 +171,7 @@ function focusWhenShown(id, frames = 60) {
 
 // To the conversation above or below in the list.
 function walk(by) {
-  const all = conversations.value.filter((item) => !item.archived);
+  const all = listed.value.filter((item) => !item.archived);
   const place = all.findIndex((item) => item.id === route.value.conversation);
   const next = all[place + by] ?? (place < 0 ? all[0] : null);
   if (next) go(next.id);
@@ -131,24 +189,6 @@ function edit() {
   if (message) editing.value = Number(message.dataset.seq);
 }
 
-const list = () => (dialog.value = "shortcuts");
-
-const COMMANDS = { k: search, "shift+o": () => beginAnew(), "/": list, "shift+/": list };
-
-// What single keys do with the chosen message, or from there.
-const ACTS = {
-  "?": list,
-  n: () => beginAnew(),
-  "/": search,
-  i: () => field()?.focus(),
-  j: () => step(1),
-  k: () => step(-1),
-  e: edit,
-  r: () => press("again", chosen()?.dataset.role === "assistant" ? chosen() : newest("assistant")),
-  "[": () => press("version-before", chosen()),
-  "]": () => press("version-after", chosen()),
-  c: () => press("copy", chosen()),
-  t: () => opened.value?.about.value && (dialog.value = "tree"),
-  m: () => opened.value?.about.value && (dialog.value = "settings"),
-  x: () => press("more"),
-};
+function again() {
+  press("again", chosen()?.dataset.role === "assistant" ? chosen() : newest("assistant"));
+}

@@ -4,9 +4,11 @@
 import english from "./texts/en.js";
 import { EVERYBODY, keep, kept } from "./shelf.js";
 
-/** The languages that there are, by their own names. */
-export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", ja: "日本語", ar: "العربية" };
-const RIGHT_TO_LEFT = new Set(["ar"]);
+/**
+ * The languages that there are, by their own names: every file of `texts/` is one, and the server tells which it has.
+ * @type {Record<string, string>}
+ */
+export const LANGUAGES = JSON.parse(globalThis.document?.documentElement.dataset.languages ?? '{ "en": "English" }');
 const HOLES = /\{(\w+)\}/;
 
 const baseOf = (tag) => tag.toLowerCase().split("-")[0];
@@ -33,7 +35,7 @@ export async function loadLanguage() {
   present.locale = wished().find((tag) => baseOf(tag) === name) ?? name;
   present.texts = found;
   document.documentElement.lang = name;
-  document.documentElement.dir = RIGHT_TO_LEFT.has(name) ? "rtl" : "ltr";
+  document.documentElement.dir = found.direction ?? "ltr";
 }
 
 // Nothing is lost by loading the page anew, and no text stays behind in the language before.
@@ -69,6 +71,15 @@ export const t = (key, values = {}) => parts(key, values).join("");
  * @param {Record<string, any>} values
  */
 export const rich = (key, values) => parts(key, values);
+
+/**
+ * What an assistant that comes along says about itself, in the language of the page; another one speaks as it was written.
+ * @param {string} text
+ */
+export function introduction(text) {
+  const found = Object.entries(english).find(([key, own]) => /^(?:about|example)_/.test(key) && own === text);
+  return found ? t(/** @type {TextKey} */ (found[0])) : text;
+}
 
 // Problems that somebody at the page can do the same about as about another one.
 const SAME_AS = {
@@ -106,7 +117,8 @@ const SAME_AS = {
 export function problemText({ code = "", detail = "" }) {
   const own = `problem_${code}`;
   const key = /** @type {TextKey} */ (Object.hasOwn(english, own) ? own : `problem_${SAME_AS[code]}`);
-  if (present.language === "en" && detail) return detail;
+  // What a vendor said is in the log of the server: people are told what they can do.
+  if (present.language === "en" && detail && !/^(?:model_|context_too_long$|internal_error$)/.test(code)) return detail;
   return Object.hasOwn(english, key) ? t(key) : detail;
 }
 

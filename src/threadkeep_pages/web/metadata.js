@@ -6,7 +6,7 @@ const TRIES = 10;
 
 /**
  * `change` makes the new metadata of the newest; it is asked again whenever somebody was faster (412). `fields` go along.
- * @param {OpenConversation} conversation
+ * @param {Pick<OpenConversation, "id" | "readPage">} conversation
  * @param {(metadata: Record<string, any>) => Record<string, any>} change
  * @param {Record<string, unknown>} [fields]
  */

@@ -1,17 +1,21 @@
 // Light, dark, or as the system is: the choice is kept in this browser.
 
-import { keep, kept } from "./shelf.js";
+import { drop, keep, kept } from "./shelf.js";
+
+export const THEMES = /** @type {const} */ (["", "light", "dark"]);
+
+/** What was chosen; nothing is: as the system is. */
+export const chosenTheme = () => kept("theme", "");
 
 export function applyTheme() {
-  const chosen = kept("theme");
+  const chosen = chosenTheme();
   if (chosen) document.documentElement.dataset.theme = chosen;
   else delete document.documentElement.dataset.theme;
 }
 
-// From what is seen now to the other; and back to the system's when both are the same.
-export function switchTheme() {
-  const isSystemDark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const isDark = (kept("theme") ?? (isSystemDark ? "dark" : "light")) === "dark";
-  keep("theme", isDark ? "light" : "dark");
+/** @param {string} name */
+export function chooseTheme(name) {
+  if (name) keep("theme", name);
+  else drop("theme");
   applyTheme();
 }

@@ -86,7 +86,13 @@ interface OutboxItem extends Place {
   content: string;
   attached?: Attached[];
   /** Of the conversation that is created with it. */
-  settings?: { assistant?: string; model?: string; system?: string; metadata?: Record<string, unknown> };
+  settings?: {
+    assistant?: string;
+    model?: string;
+    system?: string;
+    metadata?: Record<string, unknown>;
+    temporary?: boolean;
+  };
   problem?: string;
   head?: number | null;
 }

@@ -8,7 +8,7 @@ import { go, route } from "./router.js";
 import { markSeen } from "./unread.js";
 
 export const isSidebarOpen = signal(false); // on a phone, where it covers the conversation
-/** @type {Signal<"shortcuts" | "tree" | "settings" | "share" | "data" | "administration" | "image" | null>} */
+/** @type {Signal<"shortcuts" | "tree" | "settings" | "preferences" | "prompts" | "share" | "data" | "administration" | "image" | null>} */
 export const dialog = signal(null);
 /** @type {Signal<{ images: Pick<FilePart, "file" | "name">[], at: number }>} */
 export const viewed = signal({ images: [], at: 0 }); // what the dialog "image" shows
@@ -24,7 +24,7 @@ export const filed = signal(null); // the conversation whose folder is being cho
 export const opened = signal(null); // the open conversation, or none
 /** @type {Signal<string | null>} */
 export const assistant = signal(null); // who shall answer in a new conversation
-/** @type {Signal<{ model?: string, system?: string, options?: Record<string, unknown> }>} */
+/** @type {Signal<{ model?: string, system?: string, options?: Record<string, unknown>, temporary?: boolean }>} */
 export const wishes = signal({}); // how it shall be answered there
 /** @type {Signal<number | null>} */
 export const editing = signal(null); // the entry that is being edited
@@ -83,9 +83,14 @@ function open(id, at) {
  */
 export function begin(content, name, attached) {
   const local = outbox.newLocal();
-  const { model, system, options = {} } = wishes.value;
+  const { model, system, options = {}, temporary } = wishes.value;
   const metadata = Object.keys(options).length ? { model_options: options } : undefined;
-  outbox.add({ conversation: local, content, attached, settings: { assistant: name, model, system, metadata } });
+  outbox.add({
+    conversation: local,
+    content,
+    attached,
+    settings: { assistant: name, model, system, metadata, temporary },
+  });
   wishes.value = {};
   go(local);
 }

@@ -3,6 +3,7 @@
 import { detach, retry, uploadAll } from "../attaching.js";
 import { attachedTo, draftOf, keepAttached, keepDraft } from "../drafts.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
+import { usePrompts } from "./prompts.js";
 import { canDictate, dictate, isListening, wanted } from "../speech.js";
 import { AttachButtons, pasteFiles, useDrop } from "./attach.js";
 import { Attached } from "./attached.js";
@@ -21,9 +22,7 @@ function isSending(event) {
 }
 
 // The field with the draft `name`: what is in it, whether that is nothing, and how it is emptied.
-function useDraft(name) {
-  /** @type {{ current: HTMLTextAreaElement }} */
-  const field = useRef(null);
+function useDraft(name, field) {
   const [isBlank, setBlank] = useState(true);
   const shown = () => {
     setBlank(!field.current.value.trim());
@@ -52,12 +51,16 @@ function useDraft(name) {
     keepAttached(name, []);
     put("");
   };
-  return { field, isBlank, onInput, clear };
+  return { isBlank, onInput, clear };
 }
 
-// `name` says whose draft it is; `onSend(text, attached)` takes what was written; `onStop` is there while an answer is written.
-export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
-  const { field, isBlank, onInput, clear } = useDraft(name);
+// `name` says whose draft it is; `onSend(text, attached)` takes what was written; `onStop` is there while an answer is written. `choices` stand in the field,
+// in a line below what is written.
+export function Composer({ name, onSend, onStop = null, placeholder, hint, choices = null }) {
+  /** @type {{ current: HTMLTextAreaElement }} */
+  const field = useRef(null);
+  const { isBlank, onInput, clear } = useDraft(name, field);
+  const prompts = usePrompts(field);
   const isOver = useDrop(name);
   const attached = attachedTo(name);
   const isWrong = attached.some((one) => one.problem);
@@ -69,14 +72,22 @@ export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
     if (isWrong || (!text && !attached.length)) return;
     onSend(text, attached);
     clear();
+    prompts.close();
   };
+  const onText = () => {
+    onInput();
+    prompts.onText(field.current.value);
+  };
+  const onKeyDown = (event) => prompts.onKeyDown(event) || (isSending(event) && send(event));
   return html`<div class="composer-box" data-over=${isOver}>
     <${Attached} list=${attached} onRemove=${(one) => detach(name, one)} onRetry=${(one) => retry(name, one)} />
-    <form class="composer" onSubmit=${send}>
+    ${prompts.list}
+    <form class="composer" data-tall=${Boolean(choices)} onSubmit=${send}>
       <${AttachButtons} name=${name} />
       <label class="visually-hidden" for="composer">${t("message")}</label>
-      <textarea id="composer" ref=${field} rows="1" dir="auto" placeholder=${placeholder} onInput=${onInput} onPaste=${(event) => pasteFiles(name, event) || pasteLong(event)}
-        onKeyDown=${(event) => isSending(event) && send(event)} enterkeyhint="enter" data-testid="composer" />
+      <textarea id="composer" ref=${field} rows="1" dir="auto" placeholder=${placeholder} ...${prompts.heard} onInput=${onText} onBlur=${prompts.close} onPaste=${(event) => pasteFiles(name, event) || pasteLong(event)}
+        onKeyDown=${onKeyDown} enterkeyhint="enter" data-testid="composer" />
+      ${choices}
       ${canDictate && wanted.value.dictates && html`<${Dictation} field=${field} />`}
       ${onStop && html`<${Round} name="stop" type="button" label=${t("stopAnswer")} by="Esc" onClick=${onStop} />`}
       ${(!onStop || !isEmpty) && html`<${Round} name="send" type="submit" label=${t("send")} by="Enter" disabled=${isEmpty} />`}

@@ -1,20 +1,20 @@
 // Which folder of the list a conversation is in: one that is there, or a new one.
 
-import { file, filing } from "../filing.js";
+import { file, folders } from "../filing.js";
 import { html, useState } from "../preact.js";
 import { filed } from "../views.js";
 import { Button } from "./actions.js";
 import { Dialog } from "./dialog.js";
-import { t } from "../language.js";
+import { inOrder, t } from "../language.js";
 
 export function FolderChoice({ about }) {
-  const [name, setName] = useState(filing.value[about.id]?.folder ?? "");
-  const known = [...new Set(Object.values(filing.value).map(({ folder }) => folder ?? ""))].filter(Boolean).sort();
-  const now = filing.value[about.id]?.folder;
+  const [name, setName] = useState(about.folder);
+  const known = folders().sort(inOrder);
+  const now = about.folder;
   const close = () => (filed.value = null);
   const put = (folder) => {
     close();
-    file(about.id, { folder });
+    file(about.id, folder);
   };
   const submit = (event) => {
     event.preventDefault();

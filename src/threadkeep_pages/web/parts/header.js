@@ -4,6 +4,7 @@ import { conversationPath } from "../api.js";
 import { remove } from "../conversations.js";
 import { copyCurl, copyMarkdown, copyPython, printAll } from "../copying.js";
 import { html } from "../preact.js";
+import { collapse, isCollapsed } from "../layout.js";
 import { ROOT, go } from "../router.js";
 import { assistantNamed, assistants, isScripted, modelOf, nameOf } from "../session.js";
 import { beginAnew, dialog, isSidebarOpen } from "../views.js";
@@ -18,8 +19,8 @@ import { t } from "../language.js";
 export function Header({ conversation }) {
   const about = conversation?.about.value;
   return html`<header class="top">
-    <${IconButton} name="menu" label=${t("openList")} class="only-narrow" aria-expanded=${isSidebarOpen.value}
-      onClick=${() => (isSidebarOpen.value = true)} />
+    <${IconButton} name="menu" label=${t("openList")} class=${isCollapsed.value ? "" : "only-narrow"} data-testid="open-list" aria-expanded=${isSidebarOpen.value}
+      onClick=${openList} />
     <div class="heading">
       ${about && html`<${Title} conversation=${conversation} />`}
       ${conversation && !about && /^(?:local|away)$/.test(conversation.phase.value) && html`<h1 class="title" dir="auto">${titleOf({ id: conversation.id, title: null })}</h1>`}
@@ -27,11 +28,17 @@ export function Header({ conversation }) {
     </div>
     ${conversation && conversation.phase.value !== "gone" && html`<${Status} conversation=${conversation} />`}
     ${conversation?.readers.value > 1 && html`<${Presence} readers=${conversation.readers.value} />`}
+    ${about?.temporary && html`<span class="badge" title=${t("temporaryHelp")} data-testid="temporary">${t("temporary")}</span>`}
     ${about && html`<${Model} about=${about} />`}
     ${about && html`<${IconButton} name="tree" label=${t("branches")} data-testid="branches" onClick=${() => (dialog.value = "tree")} />`}
     ${about && html`<${Menu} label=${t("more")} action="more" items=${itemsFor(conversation, about)} />`}
-    <${IconButton} name="plus" label=${t("newConversation")} class="only-narrow" onClick=${() => beginAnew()} />
+    <${IconButton} name="plus" label=${t("newConversation")} class=${isCollapsed.value ? "" : "only-narrow"} onClick=${() => beginAnew()} />
   </header>`;
+}
+
+function openList() {
+  collapse(false);
+  isSidebarOpen.value = matchMedia("(width < 48rem)").matches;
 }
 
 function Model({ about }) {
@@ -68,6 +75,9 @@ function itemsFor(conversation, about) {
     },
     { label: t("exportHtml"), icon: "down", href: file("html") },
     null,
+    ...(about.temporary
+      ? [{ label: t("keepConversation"), icon: "pin", run: () => conversation.change({ temporary: false }) }]
+      : []),
     {
       label: about.archived ? t("restore") : t("archive"),
       icon: "archive",

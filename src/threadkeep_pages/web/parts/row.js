@@ -18,7 +18,7 @@ const MARKS = {
   unread: "markUnread",
 };
 
-export function Row({ about, isOpen, state }) {
+export function Row({ about, isOpen, state, place = undefined, of = undefined }) {
   const [isEdited, setEdited] = useState(false);
   if (isEdited) {
     const save = (text) => {
@@ -49,10 +49,9 @@ export function Row({ about, isOpen, state }) {
   const mark = MARKS[state] ? state : !isOpen && isUnread(about) ? "unread" : "";
   const who = assistants.value.length > 1 ? nameOf(assistantNamed(about.assistant)) : "";
   const title = titleOf(about);
-  return html`<li class="row" data-open=${isOpen} data-mark=${mark} data-testid="conversation">
-    <a href=${addressOf(about.id)} aria-current=${isOpen ? "page" : undefined} dir="auto" title=${title} onClick=${onClick}>
+  return html`<li class="row" data-open=${isOpen} data-mark=${mark} data-testid="conversation" aria-setsize=${of} aria-posinset=${place}>
+    <a href=${addressOf(about.id)} aria-current=${isOpen ? "page" : undefined} dir="auto" title=${who ? `${title} (${who})` : title} onClick=${onClick}>
       <span>${title}</span>
-      ${who && html` <small class="muted">${who}</small>`}
     </a>
     ${mark && html`<span class="mark" data-state=${mark} role="img" aria-label=${t(MARKS[mark])} title=${t(MARKS[mark])} />`}
     <${Menu} label=${t("moreAbout", { title })} items=${items} />

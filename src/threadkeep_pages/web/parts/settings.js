@@ -5,12 +5,12 @@ import { changeMetadata } from "../metadata.js";
 import { complain } from "../notices.js";
 import { html, useEffect, useState } from "../preact.js";
 import { money, usageOf } from "../render/usage.js";
-import { assistantNamed, assistants, isScripted, modelOf, models, nameOf, readModels } from "../session.js";
-import { canDictate, canRead, want, wanted } from "../speech.js";
+import { assistantNamed, assistants, isScripted, modelOf, nameOf, readModels } from "../session.js";
 import { assistant, dialog, wishes } from "../views.js";
 import { Button } from "./actions.js";
-import { Dialog } from "./dialog.js";
-import { LANGUAGES, chooseLanguage, chosenLanguage, t } from "../language.js";
+import { modelGroups, shortOf } from "./models.js";
+import { Sheet } from "./sheet.js";
+import { t } from "../language.js";
 
 const MANY = 8; // models, from which on they can be searched
 /** @type {{ name: string, label: TextKey, hint: TextKey, min: number, max: number, step: number }[]} */
@@ -29,7 +29,6 @@ export function Settings({ conversation }) {
   const [now, setNow] = useState({
     ...before,
     system: about ? (about.system ?? "") : (wishes.value.system ?? ""),
-    speech: wanted.value,
     options: (about ? about.metadata?.model_options : wishes.value.options) ?? {},
   });
   useEffect(() => {
@@ -40,46 +39,42 @@ export function Settings({ conversation }) {
   const save = (event) => {
     event.preventDefault();
     close();
-    want(now.speech);
     if (about) saveChanges(conversation, before, now);
     else {
       assistant.value = now.assistant;
-      wishes.value = { model: now.model || undefined, system: now.system.trim() || undefined, options: now.options };
+      wishes.value = {
+        ...wishes.value,
+        model: now.model || undefined,
+        system: now.system.trim() || undefined,
+        options: now.options,
+      };
     }
   };
   const answers = now.model || modelOf(null, assistantNamed(now.assistant));
-  const title = about ? t("settingsHere") : t("settingsNext");
-  return html`<${Dialog} title=${title} onClose=${close} class="wide" testid="settings">
-    <form class="settings" onSubmit=${save}>
-      <div class="field"><label for="set-assistant">${t("assistant")}</label>
-        <select id="set-assistant" value=${now.assistant} onChange=${set("assistant")}>
-          ${assistants.value.map((one) => html`<option value=${one.name} selected=${one.name === now.assistant}>${nameOf(one)}</option>`)}
-        </select>
-        <small class="muted">${contextOf(assistantNamed(now.assistant))}</small>
-      </div>
-      <${ModelList} chosen=${now.model} isNew=${!about} assistant=${assistantNamed(now.assistant)} onChoose=${(model) => setNow({ ...now, model })} />
-      <div class="field"><label for="set-system">${t("instructions")}</label>
-        <textarea id="set-system" rows="4" dir="auto" value=${now.system} readonly=${Boolean(about)} onInput=${set("system")}
-          placeholder=${about ? t("noInstructions") : t("instructionsHint")} />
-        ${about && html`<small class="muted">${t("instructionsHelp")}</small>`}
-      </div>
-      ${!isScripted(answers) && html`<${Options} options=${now.options} onChange=${(options) => setNow({ ...now, options })} />`}
-      <${Speech} wants=${now.speech} onChange=${(speech) => setNow({ ...now, speech })} />
-      <${Language} />
-      ${about && html`<${Spent} conversation=${conversation} />`}
-      <div class="edit-buttons"><${Button} label=${t("cancel")} onClick=${close} /><${Button} type="submit" label=${t("save")} class="button primary" /></div>
-    </form>
+  const foot = html`<${Button} label=${t("cancel")} onClick=${close} /><${Button} type="submit" label=${t("save")} class="button primary" />`;
+  return html`<${Sheet} name="settings" title=${t("settings")} onSubmit=${save} foot=${foot}>
+    <div class="field"><label for="set-assistant">${t("assistant")}</label>
+      <select id="set-assistant" value=${now.assistant} onChange=${set("assistant")}>
+        ${assistants.value.map((one) => html`<option value=${one.name} selected=${one.name === now.assistant}>${nameOf(one)}</option>`)}
+      </select>
+      <small class="muted">${contextOf(assistantNamed(now.assistant))}</small>
+    </div>
+    <${ModelList} chosen=${now.model} isNew=${!about} assistant=${assistantNamed(now.assistant)} onChoose=${(model) => setNow({ ...now, model })} />
+    <${Instructions} about=${about} text=${now.system} onInput=${set("system")} />
+    ${!isScripted(answers) && html`<${Options} options=${now.options} onChange=${(options) => setNow({ ...now, options })} />`}
+    ${about && html`<${Spent} conversation=${conversation} />`}
   <//>`;
 }
 
-// It counts for the whole page, at once.
-function Language() {
-  const option = ([name, label]) => html`<option value=${name} selected=${name === chosenLanguage()}>${label}</option>`;
-  return html`<div class="field"><label for="set-language">${t("language")}</label>
-    <select id="set-language" aria-describedby="language-help" onChange=${(event) => chooseLanguage(event.currentTarget.value)}>
-      ${Object.entries({ "": t("asBrowser"), ...LANGUAGES }).map(option)}
-    </select>
-    <small id="language-help" class="muted">${t("languageHelp")}</small>
+// They are given when a conversation begins: after that they are a text, and no field.
+function Instructions({ about, text, onInput }) {
+  if (about)
+    return html`<section class="field" aria-labelledby="instructions"><h3 id="instructions">${t("instructions")}</h3>
+      ${text ? html`<p class="fixed" dir="auto" data-testid="instructions">${text}</p>` : html`<p class="muted">${t("noInstructions")}</p>`}
+      <small class="muted">${t("instructionsHelp")}</small>
+    </section>`;
+  return html`<div class="field"><label for="set-system">${t("instructions")}</label>
+    <textarea id="set-system" rows="4" dir="auto" value=${text} onInput=${onInput} placeholder=${t("instructionsHint")} />
   </div>`;
 }
 
@@ -103,20 +98,14 @@ function contextOf(one) {
 // All models that the server offers, by provider.
 function ModelList({ chosen, isNew, assistant: who, onChoose }) {
   const [text, setText] = useState("");
-  const all = [...new Set([...models.value.data, ...(chosen ? [chosen] : [])])];
-  const found = all.filter((name) => name.toLowerCase().includes(text.trim().toLowerCase()));
-  const groups = new Map();
-  for (const name of found) {
-    const provider = name.includes(":") ? name.split(":")[0] : "";
-    groups.set(provider, [...(groups.get(provider) ?? []), name]);
-  }
+  const { all, groups } = modelGroups(chosen, text);
   const option = (name, label) =>
     html`<label class="radio" key=${name}>
     <input type="radio" name="model" value=${name} checked=${name === chosen} onChange=${() => onChoose(name)} />
     <span>${label}</span>
     ${isScripted(name) && html` <span class="muted">${t("scriptedHelp")}</span>`}
   </label>`;
-  return html`<fieldset>
+  return html`<fieldset class="field">
     <legend>${t("model")}</legend>
     ${
       all.length > MANY &&
@@ -125,14 +114,14 @@ function ModelList({ chosen, isNew, assistant: who, onChoose }) {
     }
     <div class="models" role="group" aria-label=${t("models")} tabindex="-1">
       ${isNew && !text && option("", t("asAssistant", { model: modelOf(null, who) ?? "" }))}
-      ${[...groups].map(
+      ${groups.map(
         ([provider, names]) =>
           html`<div key=${provider}>
         ${provider && html`<h3>${provider}</h3>`}
-        ${names.map((name) => option(name, provider ? name.slice(provider.length + 1) : name))}
+        ${names.map((name) => option(name, shortOf(provider, name)))}
       </div>`,
       )}
-      ${!found.length && html`<p class="muted">${t("noSuchModel")}</p>`}
+      ${!groups.length && html`<p class="muted">${t("noSuchModel")}</p>`}
     </div>
   </fieldset>`;
 }
@@ -159,21 +148,6 @@ function Options({ options, onChange }) {
       </select>
       <small class="muted">${t("whereItHas")}</small>
     </div>
-  </fieldset>`;
-}
-
-// What the browser does with voices. It is a matter of this browser, not of the conversation.
-function Speech({ wants, onChange }) {
-  if (!canDictate && !canRead) return null;
-  const box = (name, label, hint) =>
-    html`<label class="radio">
-    <input type="checkbox" checked=${wants[name]} onChange=${(event) => onChange({ ...wants, [name]: event.currentTarget.checked })} />
-    <span>${label}</span> <span class="muted">${hint}</span>
-  </label>`;
-  return html`<fieldset>
-    <legend>${t("speechHere")}</legend>
-    ${canDictate && box("dictates", t("dictateMessages"), t("dictateHint"))}
-    ${canRead && box("reads", t("readAnswers"), t("readAnswersHint"))}
   </fieldset>`;
 }
 

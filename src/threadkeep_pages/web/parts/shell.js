@@ -3,6 +3,7 @@
 import { needsKey } from "../api.js";
 import { html, useEffect } from "../preact.js";
 import { Steps } from "../render/steps.js";
+import { isCollapsed, width } from "../layout.js";
 import * as outbox from "../outbox.js";
 import { ROOT, route } from "../router.js";
 import { assistantNamed, load, phase } from "../session.js";
@@ -19,6 +20,8 @@ import { FirstScreen } from "./first.js";
 import { FolderChoice } from "./folder.js";
 import { Header } from "./header.js";
 import { Messages } from "./messages.js";
+import { Preferences } from "./preferences.js";
+import { Prompts } from "./prompts.js";
 import { Settings } from "./settings.js";
 import { Share } from "./share.js";
 import { Shortcuts } from "./shortcuts.js";
@@ -32,7 +35,7 @@ export function Shell() {
   if (needsKey.value && !isLeaving.value) return html`<${SignIn} /><${Toasts} />`;
   if (phase.value !== "ready") return html`<${Starting} />`;
   const conversation = opened.value;
-  return html`<div class="shell">
+  return html`<div class="shell" data-collapsed=${isCollapsed.value} style=${{ "--list": `${width.value}px` }}>
     ${!route.value.isUnknown && conversation?.phase.value !== "gone" && html`<a class="skip" href="#composer">${t("skip")}</a>`}
     <${Sidebar} />
     ${isSidebarOpen.value && html`<div class="veil" onClick=${() => (isSidebarOpen.value = false)} />`}
@@ -47,6 +50,8 @@ export function Shell() {
     ${dialog.value === "data" && html`<${YourData} />`}
     ${dialog.value === "administration" && html`<${Administration} />`}
     ${dialog.value === "settings" && html`<${Settings} conversation=${conversation} />`}
+    ${dialog.value === "preferences" && html`<${Preferences} />`}
+    ${dialog.value === "prompts" && html`<${Prompts} />`}
     ${dialog.value === "share" && conversation && html`<${Share} conversation=${conversation} />`}
     ${dialog.value === "image" && html`<${Viewer} />`}
     <${Toasts} />
