@@ -14,6 +14,13 @@ export function toField() {
   if (!matchMedia("(pointer: coarse)").matches) document.getElementById("composer")?.focus({ preventScroll: true });
 }
 
+// After a person has decided about a call: to the next one that waits, or else to the field.
+export function toNext() {
+  const next = /** @type {HTMLElement | null} */ (document.querySelector(".approval button:enabled"));
+  if (next) next.focus();
+  else toField();
+}
+
 /** @type {HTMLElement | null} */
 let selected = null;
 let place = -1; // where it stands among all

@@ -1,5 +1,6 @@
 // A tool call that waits for a person: allow it, or refuse it with a reason.
 
+import { toNext } from "../focus.js";
 import { html, useState } from "../preact.js";
 import { Button } from "./actions.js";
 import { rich, t } from "../language.js";
@@ -14,6 +15,7 @@ export function Approval({ conversation, call }) {
     setSent(true);
     await conversation.approve(call, approved, approved ? "" : reason);
     setSent(false);
+    requestAnimationFrame(toNext);
   };
   return html`<div class="approval" role="group" aria-label=${t("allowQuestion", { tool: call.name })} data-testid="approval">
     <p>${rich("runsOnlyIf", { tool: html`<strong>${call.name}</strong>` })}</p>
