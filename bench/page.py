@@ -33,7 +33,7 @@ MOST_TIMES_SLOWER = 1.5
 NOTE = """
 window.usable = 0;
 const look = () => {
-    const isThere = document.querySelector("[data-testid=composer]") && document.querySelector(".answer, .cards");
+    const isThere = document.querySelector("[data-testid=composer]") && document.querySelector(".answer, .suggestions");
     if (isThere) window.usable = performance.now();
     else requestAnimationFrame(look);
 };

@@ -11,6 +11,7 @@ import hashlib
 import json
 import mimetypes
 import os
+import re
 import signal
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from threadkeep.server.middleware.headers import root_path_of
 from threadkeep.server.negotiation import takes_gzip
 from threadkeep.settings import Settings
 from threadkeep_pages.bundle import STYLES, WEB, assemble, bare, order, styles
+from threadkeep_pages.opinions import opinion_routes
 from threadkeep_pages.shares import share_routes
 
 DOCUMENT = "index.html"
@@ -215,6 +217,7 @@ def add_page(app: FastAPI, conversations: Conversations, settings: Settings) -> 
         return refusal
 
     app.include_router(page_routes(files))
+    app.include_router(opinion_routes(conversations))
     app.mount("/static", files, name="static")
     if settings.may_share:
         app.include_router(share_routes(conversations))

@@ -321,7 +321,7 @@ async def test_light_and_dark_can_be_chosen_and_are_remembered(person: Person) -
     await person.page.reload()
     await expect(person.page.locator("body")).to_have_css("background-color", after)
     await person.page.get_by_role("button", name="Preferences").click()
-    await person.page.get_by_role("radio", name="As the system").check(force=True)
+    await person.page.get_by_role("radio", name="System").check(force=True)
     await expect(person.page.locator("body")).to_have_css("background-color", before)
 
 

@@ -24,6 +24,8 @@ ALIVE = """() => {
         for (const name of one.getAttributeNames()) {
             const value = one.getAttribute(name);
             // A part of a long answer that is not in view: its height, and nothing else.
+            // The width of the list, and where its rows begin.
+            if (name === "style" && one.matches(".shell, .rows") && /^[-a-z: 0-9.]*px;(?: [-a-z: 0-9.]*px;)?$/.test(value)) continue;
             if (one.className === "tk-part" && name === "style" && height.test(value)) continue;
             if (/^on|^(?:style|srcset|srcdoc|action|formaction|ping|background|poster|xlink:href)$/.test(name)) {
                 found.push(`${one.localName} ${name}=${value}`);
@@ -36,7 +38,7 @@ ALIVE = """() => {
 }"""
 PROVOKE = """() => {
     for (const details of document.querySelectorAll("details")) details.open = true;
-    for (const one of document.querySelectorAll("[data-testid=messages] *, .list *, .cards *")) {
+    for (const one of document.querySelectorAll("[data-testid=messages] *, .list *, .suggestions *, .quiet *")) {
         for (const name of ["mouseover", "focus", "toggle", "animationstart", "load", "error"]) {
             one.dispatchEvent(new Event(name, { bubbles: false }));
         }

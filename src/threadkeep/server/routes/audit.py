@@ -1,7 +1,7 @@
 """The audit log, for administrators of a tenant: who did what, to what, when and from where."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Sequence, Set
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -85,7 +85,7 @@ def audit_routes(conversations: Conversations) -> APIRouter:
         data = [ShownAct.of(tenant, record) for record in found]
         return AuditPage(
             data=data,
-            names=await _names(conversations, tenant, data),
+            names=await names_of(conversations, tenant, _texts(data)),
             next=data[-1].seq if len(data) == limit and data[-1].seq > 1 else None,
         )
 
@@ -98,9 +98,13 @@ async def _lines(conversations: Conversations, tenant: str, wanted: Wanted) -> A
         yield json.dumps(ShownAct.of(tenant, record).model_dump(mode="json"), ensure_ascii=False) + "\n"
 
 
-async def _names(conversations: Conversations, tenant: str, shown: Sequence[ShownAct]) -> dict[str, str]:
+def _texts(shown: Sequence[ShownAct]) -> set[str]:
+    texts = (text for act in shown for text in (act.actor, act.object, *act.details.values()))
+    return {text for text in texts if isinstance(text, str)}
+
+
+async def names_of(conversations: Conversations, tenant: str, named: Set[str]) -> dict[str, str]:
     """Return the names behind pseudonyms, of people who have conversations or a key; erased ones have no name."""
-    named = {text for act in shown for text in (act.actor, act.object, *act.details.values()) if isinstance(text, str)}
     keys = await conversations.admin.keyring.all(tenant)
     known = {*await conversations.admin.users(tenant), *(key.scope.user for key in keys)}
     aliases = {conversations.admin.audit.alias(tenant, f"{USER}{user}"): user for user in sorted(known)}

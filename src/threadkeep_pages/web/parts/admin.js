@@ -1,4 +1,4 @@
-// The administrator's corner: who has stored how much, what is held, what the rules of keeping would do, who may come in,
+// The administrator's corner: who has stored how much, what people think of answers and say, what is held, what the rules of keeping would do, who may come in,
 // and who did what.
 
 import { del, get, post } from "../api.js";
@@ -10,6 +10,7 @@ import { jsonOf } from "../render/value.js";
 import { dialog } from "../views.js";
 import { Button } from "./actions.js";
 import { Dialog } from "./dialog.js";
+import { TenantConversations } from "./reading.js";
 import { date, rich, t } from "../language.js";
 
 const LONGEST_DETAIL = 200;
@@ -17,6 +18,8 @@ const LONGEST_DETAIL = 200;
 /** @type {Record<string, { label: TextKey, path: string, Part: any }>} */
 const PARTS = {
   usage: { label: "usage", path: "/v1/admin/usage", Part: Usage },
+  opinions: { label: "opinions", path: "/v1/admin/feedback?days=30", Part: Opinions },
+  reading: { label: "conversations", path: "/v1/admin/conversations?limit=50", Part: TenantConversations },
   keeping: { label: "keeping", path: "/v1/admin/retention/preview?limit=100", Part: Keeping },
   holds: { label: "holds", path: "/v1/admin/holds", Part: Holds },
   keys: { label: "keys", path: "/v1/admin/keys", Part: Keys },
@@ -31,7 +34,7 @@ export function Administration() {
   useEffect(() => {
     read();
   }, [name]);
-  return html`<${Dialog} title=${t("administration")} onClose=${() => (dialog.value = null)} class="wide" testid="administration">
+  return html`<${Dialog} title=${t("administration")} onClose=${() => (dialog.value = null)} class="wide tall" testid="administration">
     <div class="tabs" role="group" aria-label=${t("whatIsShown")}>
       ${Object.entries(PARTS).map(
         ([key, { label }]) =>
@@ -50,6 +53,13 @@ const moment = (text) => date(new Date(text), { dateStyle: "short", timeStyle: "
 function Usage({ answer: { tenant, users } }) {
   const rows = [tenant, ...users].map((one) => [one.user ?? t("all"), one.conversations, one.entries, one.bytes]);
   return table(["user", "conversations", "entries", "size"], rows);
+}
+
+// What users thought of the answers of each model, in the last thirty days.
+function Opinions({ answer: { data, is_whole: isWhole } }) {
+  const rows = data.map((one) => [one.user ?? t("nobodyAnyMore"), one.model ?? t("answerGone"), one.up, one.down]);
+  return html`<p class="muted">${t(isWhole ? "opinionsHelp" : "opinionsNewest")}</p>
+    ${table(["user", "model", "goodAnswers", "badAnswers"], rows, t("noOpinions"))}`;
 }
 
 function Keeping({ answer: { data, has_more: hasMore } }) {

@@ -11,7 +11,8 @@ import { Icon, IconButton } from "./icon.js";
 import { announce } from "../notices.js";
 import { t } from "../language.js";
 
-const LONG = 20_000; // characters of a paragraph
+const LONG = 20_000; // characters of a paragraph, and of a draft
+const PAUSE = 300;
 
 const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
@@ -24,27 +25,47 @@ function isSending(event) {
 // The field with the draft `name`: what is in it, whether that is nothing, and how it is emptied.
 function useDraft(name, field) {
   const [isBlank, setBlank] = useState(true);
-  const shown = () => {
-    setBlank(!field.current.value.trim());
+  const late = useRef(/** @type {number | undefined} */ (undefined));
+  const shown = (text) => {
+    setBlank(!/\S/.test(text));
     grow(field.current);
   };
   const put = (text) => {
+    clearTimeout(late.current);
+    late.current = undefined;
     field.current.value = text;
-    shown();
+    shown(text);
   };
   useLayoutEffect(() => {
+    const input = field.current;
     const load = () => put(draftOf(name));
+    // What is kept late is kept at the latest when the page is left.
+    const write = () => late.current !== undefined && keepDraft(name, input.value);
     load();
     addEventListener("threadkeep-draft", load);
-    return () => removeEventListener("threadkeep-draft", load);
+    addEventListener("pagehide", write);
+    return () => {
+      write();
+      clearTimeout(late.current);
+      late.current = undefined;
+      removeEventListener("threadkeep-draft", load);
+      removeEventListener("pagehide", write);
+    };
   }, [name]);
   useEffect(() => {
     if (!isTouch()) field.current.focus();
     uploadAll(name);
   }, [name]);
-  const onInput = () => {
-    keepDraft(name, field.current.value);
-    shown();
+  const onInput = (text) => {
+    clearTimeout(late.current);
+    const write = () => {
+      late.current = undefined;
+      keepDraft(name, text);
+    };
+    // Keeping a very long text takes longer than a key may: it waits until nothing is typed for a moment.
+    if (text.length > LONG) late.current = setTimeout(write, PAUSE);
+    else write();
+    shown(text);
   };
   const clear = () => {
     keepDraft(name, "");
@@ -75,8 +96,9 @@ export function Composer({ name, onSend, onStop = null, placeholder, hint, choic
     prompts.close();
   };
   const onText = () => {
-    onInput();
-    prompts.onText(field.current.value);
+    const { value } = field.current;
+    onInput(value);
+    prompts.onText(value);
   };
   const onKeyDown = (event) => prompts.onKeyDown(event) || (isSending(event) && send(event));
   return html`<div class="composer-box" data-over=${isOver}>

@@ -59,6 +59,6 @@ function Line({ one, isAsked, onAsk, onKey }) {
   const keys = one.keys.split(/\+(?=.)/).map((key) => html`<kbd key=${key}>${key}</kbd>`);
   if (one.where === "fixed") return html`<tr><td>${t(one.says)}</td><td>${keys}</td></tr>`;
   return html`<tr><td>${t(one.says)}</td>
-    <td><button type="button" class="key" aria-label=${t("changeKeys", { what: t(one.says), keys: one.keys })} aria-pressed=${isAsked}
+    <td><button type="button" class="key" title=${t("changeKeys", { what: t(one.says) })} aria-pressed=${isAsked}
       data-testid=${`key-${one.name}`} onClick=${onAsk} onKeyDown=${onKey}>${isAsked ? html`<span class="muted">${t("pressKeys")}</span>` : keys}</button></td></tr>`;
 }
