@@ -4,8 +4,10 @@ stands in a file that shows a conversation without a server.
 A form of import or export that is not known is refused.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable
+from html import escape
 from pathlib import Path
 from posixpath import dirname, join, normpath
 
@@ -26,6 +28,7 @@ _DECLARED = re.compile(
 )
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.MULTILINE)
 _STYLE_COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
+_LANGUAGE = re.compile(r'^  languageName: "([^"]+)",$', re.MULTILINE)
 _DEFAULT = re.compile(r"(?<![\w.$`])export\s+default\s+")
 _LATE = re.compile(r"(?<![\w.$`])import\(")
 _LEFT = re.compile(r"^(?:import\b\s*[{*\"'].*|export\b.*)$", re.MULTILINE)
@@ -47,6 +50,16 @@ def bare(name: str, read: Read) -> str:
 def styles(names: Iterable[str], read: Read) -> str:
     """Return style sheets as one, without their comments."""
     return "".join(_STYLE_COMMENT.sub("", read(name)) for name in names)
+
+
+def languages(read: Read = text_of, folder: Path = WEB) -> str:
+    """Return what each catalogue in `texts/` calls its language, English first, as the value of an attribute: a file
+    more is a language more."""
+    names = sorted(path.stem for path in (folder / "texts").glob("*.js"))
+    found = {name: _LANGUAGE.search(read(f"texts/{name}.js")) for name in names}
+    named = {name: match[1] for name, match in found.items() if match}
+    listed = {name: named[name] for name in sorted(named, key=lambda name: (name != "en", named[name]))}
+    return escape(json.dumps(listed, ensure_ascii=False))
 
 
 def imports(name: str, text: str) -> list[str]:

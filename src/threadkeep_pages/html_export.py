@@ -25,7 +25,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.event_json import UNSEEN
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Attachment, Part, Raw
-from threadkeep_pages.bundle import STYLES, WEB, apart, assemble, bare, styles, text_of
+from threadkeep_pages.bundle import STYLES, WEB, apart, assemble, bare, languages, styles, text_of
 from threadkeep_pages.markdown_export import NO_IMAGES, UNTITLED
 
 READER = "read.js"
@@ -92,7 +92,7 @@ def _reader() -> str:
         return text
 
     assemble(READER, kept)
-    used = {word for text in read.values() for word in _TEXT.findall(text)}
+    used = {"direction"} | {word for text in read.values() for word in _TEXT.findall(text)}
 
     def told(name: str) -> str:
         return _only(used, bare(name, text_of)) if name in _catalogues() else read[name]
@@ -214,7 +214,7 @@ def opening(title: str, about: str, head: str) -> str:
     """Return the document up to its messages; all but the title is markup."""
     made, title = shell(), safe(title)
     return f"""<!doctype html>
-<html lang="en" data-alone>
+<html lang="en" data-alone data-languages="{languages()}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{escape(made.policy)}">

@@ -11,7 +11,6 @@ import hashlib
 import json
 import mimetypes
 import os
-import re
 import signal
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from threadkeep.server.middleware.headers import root_path_of
 from threadkeep.server.negotiation import takes_gzip
 from threadkeep.settings import Settings
 from threadkeep_pages.bundle import STYLES, WEB, assemble, bare, order, styles
+from threadkeep_pages.bundle import languages as listed
 from threadkeep_pages.opinions import opinion_routes
 from threadkeep_pages.shares import share_routes
 
@@ -69,8 +69,6 @@ _TYPES = {".js": "text/javascript", ".webmanifest": "application/manifest+json",
 _PACKED = ("text/", "application/manifest+json", "image/svg+xml", "application/json")
 _KEPT = (".js", ".css", ".svg", ".webmanifest", ".woff2")
 _LATER = ("vendor/", "texts/")
-
-_LANGUAGE = re.compile(r'^  languageName: "([^"]+)",$', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,18 +160,11 @@ class PageFiles:
 
         def make() -> Packed:
             text = file.raw.decode().replace('="/', f'="{root}/')
-            languages = escape(json.dumps(self.languages(), ensure_ascii=False))
-            told = " ".join([f'data-root="{root}"', f'data-languages="{languages}"', *self._told])
+            languages = f'data-languages="{listed(self._text, self._folder)}"'
+            told = " ".join([f'data-root="{root}"', languages, *self._told])
             return Packed.of(text.replace("<html", f"<html {told}").encode(), DOCUMENT)
 
         return self._kept(f"{DOCUMENT} {root}", [file.etag, self._state()], make)
-
-    def languages(self) -> dict[str, str]:
-        """Return what each catalogue in `texts/` calls its language, English first: a file more is a language more."""
-        names = sorted(path.stem for path in (self._folder / "texts").glob("*.js"))
-        found = {name: _LANGUAGE.search(self._text(f"texts/{name}.js")) for name in names}
-        named = {name: match[1] for name, match in found.items() if match}
-        return {name: named[name] for name in sorted(named, key=lambda name: (name != "en", named[name]))}
 
     def worker(self, root: str = "") -> Packed:
         """Return the service worker with the list of what it keeps; it changes when any of it does."""

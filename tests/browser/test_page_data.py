@@ -68,13 +68,28 @@ async def test_whoever_deletes_everything_is_asked_twice_and_gets_a_receipt(page
 
 
 async def test_an_administrator_sees_usage_rules_holds_and_the_audit(person: Person, api: Api) -> None:
-    await api.begin("Say one.")
+    rated = await api.begin("Say one.", title="Rated well")
+    answer = (await api.read(rated))["messages"][-1]["seq"]
+    opinion = {"rating": "up", "comment": "Short."}
+    await api.client.post(f"/v1/conversations/{rated}/messages/{answer}/feedback", json=opinion)
     page = person.page
     await person.open()
     await page.get_by_role("button", name="Administration").click()
     corner = page.get_by_test_id("administration")
     await expect(corner.get_by_role("columnheader", name="Conversations")).to_be_visible()
     await find_nothing(page, "usage")
+    size = await corner.bounding_box()
+    await corner.get_by_role("button", name="Ratings").click()
+    await expect(corner.get_by_role("row").filter(has_text="demo")).to_be_visible()
+    await find_nothing(page, "ratings")
+    await corner.get_by_role("button", name="Conversations").click()
+    await corner.get_by_role("button", name="Rated well").click()
+    await expect(corner.get_by_test_id("transcript")).to_contain_text("Say one.")
+    await expect(corner.get_by_test_id("transcript")).to_contain_text("Good answer: Short.")
+    await find_nothing(page, "the conversation of somebody")
+    await corner.get_by_role("button", name="Back to all").click()
+    await expect(corner.get_by_role("button", name="Rated well")).to_be_visible()
+    assert await corner.bounding_box() == size, "the corner is as large for one part as for another"
     await corner.get_by_role("button", name="Retention").click()
     await expect(corner).to_contain_text("Nothing is due.")
     await corner.get_by_role("button", name="Holds").click()

@@ -19,13 +19,14 @@ ALIVE = """() => {
         "form:not(.composer), math, template, foreignObject, animate, set, portal, applet, picture, source";
     const ours = /^(?:https?:|mailto:|\\/c\\/|\\/static\\/|\\/openapi.json|#composer$)/;
     const height = /^contain-intrinsic-block-size: auto [0-9.]+em;$/;
+    const size = /^[-a-z: 0-9.]*px;(?: [-a-z: 0-9.]*px;)?$/;
     const found = [...document.querySelectorAll(never)].map((one) => one.outerHTML.slice(0, 200));
     for (const one of document.querySelectorAll("body *")) {
         for (const name of one.getAttributeNames()) {
             const value = one.getAttribute(name);
-            // A part of a long answer that is not in view: its height, and nothing else.
             // The width of the list, and where its rows begin.
-            if (name === "style" && one.matches(".shell, .rows") && /^[-a-z: 0-9.]*px;(?: [-a-z: 0-9.]*px;)?$/.test(value)) continue;
+            if (name === "style" && one.matches(".shell, .rows") && size.test(value)) continue;
+            // A part of a long answer that is not in view: its height, and nothing else.
             if (one.className === "tk-part" && name === "style" && height.test(value)) continue;
             if (/^on|^(?:style|srcset|srcdoc|action|formaction|ping|background|poster|xlink:href)$/.test(name)) {
                 found.push(`${one.localName} ${name}=${value}`);

@@ -1,8 +1,20 @@
 """Modules put together as one: each once, after those that it imports, and in no form that is not known."""
 
+from html import unescape
+from pathlib import Path
+
 import pytest
 
-from threadkeep_pages.bundle import assemble, order
+from threadkeep_pages.bundle import assemble, languages, order
+
+
+def test_every_file_of_texts_is_a_language(tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    for name, said in (("it", "Italiano"), ("en", "English"), ("de", "Deutsch")):
+        (tmp_path / "texts" / f"{name}.js").write_text(f'export default {{\n  languageName: "{said}",\n}};\n')
+    (tmp_path / "texts" / "none.js").write_text("export default {};\n")
+    found = languages(lambda name: (tmp_path / name).read_text(), tmp_path)
+    assert unescape(found) == '{"en": "English", "de": "Deutsch", "it": "Italiano"}'
 
 
 def _assembled(**files: str) -> str:

@@ -1072,6 +1072,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What users thought of the answers of models */
+        get: operations["feedback_v1_admin_feedback_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/conversations/{id}/shares": {
         parameters: {
             query?: never;
@@ -1913,6 +1930,20 @@ export interface components {
             asking: boolean;
         };
         /**
+         * ModelOpinions
+         * @description What a user, or somebody who was erased (none), thought of the answers of a model; none: they are gone.
+         */
+        ModelOpinions: {
+            /** User */
+            user: string | null;
+            /** Model */
+            model: string | null;
+            /** Up */
+            up: number;
+            /** Down */
+            down: number;
+        };
+        /**
          * Narrative
          * @description A piece of prose.
          */
@@ -1987,6 +2018,16 @@ export interface components {
              * @example 90d
              */
             expires?: string | null;
+        };
+        /**
+         * OpinionList
+         * @description By user and model; `is_whole` unless there were more ratings than are counted.
+         */
+        OpinionList: {
+            /** Data */
+            data: components["schemas"]["ModelOpinions"][];
+            /** Is Whole */
+            is_whole: boolean;
         };
         /**
          * OwnedConversation
@@ -7510,6 +7551,47 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": unknown;
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    feedback_v1_admin_feedback_get: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpinionList"];
                 };
             };
             /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
