@@ -1,11 +1,13 @@
 """Takes the pictures of the page for the documentation: `python -m tests.browser.pictures [folder]`.
 
-Each scene is played in a real browser against a real server, at the width of a desk and of a phone, in light and dark.
+Each scene is played in a real browser against a real server, at the width of a desk, of a tablet and of a phone, in light
+and dark. All of them together are small enough for the repository.
 """
 
 import argparse
 import asyncio
 import tempfile
+from base64 import b64decode
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +15,15 @@ from pathlib import Path
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from tests.browser.chromium import ARGUMENTS, chromium
-from tests.browser.person import Person
+from tests.browser.person import Person, calling
 from tests.browser.server import Server
 
-SIZES = {"desk": {"width": 1280, "height": 860}, "phone": {"width": 390, "height": 844}}
+SIZES = {
+    "desk": {"width": 1280, "height": 860},
+    "tablet": {"width": 820, "height": 1180},
+    "phone": {"width": 390, "height": 844},
+}
+QUALITY = 72
 SCHEMES = ("light", "dark")
 
 Scene = Callable[[Person, BrowserContext], Awaitable[None]]
@@ -25,6 +32,30 @@ Scene = Callable[[Person, BrowserContext], Awaitable[None]]
 async def first_start(person: Person, _context: BrowserContext) -> None:
     """Nobody has said anything yet."""
     await person.open()
+
+
+async def listed(person: Person, _context: BrowserContext) -> None:
+    """What was said before, at the first screen and in the list, with a folder."""
+    await person.begin("My name is Alice", "Chat")
+    async with calling(person.url) as api:
+        said = {"Budget of cost centre 1001": "", "Nvidia beside AMD": "Stocks", "Which headphones for running": ""}
+        for title, folder in said.items():
+            id = await api.begin(title=title, assistant="chat")
+            await api.client.patch(f"/v1/conversations/{id}", json={"folder": folder})
+    await person.open()
+    if await person.page.get_by_test_id("open-list").is_visible():
+        await person.page.get_by_test_id("open-list").click()
+    await expect(person.row("Nvidia beside AMD")).to_be_visible()
+
+
+async def settings(person: Person, _context: BrowserContext) -> None:
+    """The sheet of a conversation, with what it was begun with."""
+    await person.open()
+    async with calling(person.url) as api:
+        about = {"assistant": "market", "system": "Answer in three sentences.", "title": "Nvidia"}
+        id = await api.begin("Tell me about Nvidia", **about)
+    await person.open(id)
+    await person.more("Settings")
 
 
 async def streaming(person: Person, _context: BrowserContext) -> None:
@@ -97,6 +128,7 @@ async def sign_in(person: Person, _context: BrowserContext) -> None:
 
 SCENES: dict[str, Scene] = {
     "first-start": first_start,
+    "list": listed,
     "streaming": streaming,
     "ranked-list": ranked_list,
     "chart": chart,
@@ -104,6 +136,7 @@ SCENES: dict[str, Scene] = {
     "follow-up": follow_up,
     "search": searching,
     "tree": branches,
+    "settings": settings,
     "offline": offline,
     "sign-in": sign_in,
 }
@@ -117,7 +150,9 @@ async def take(browser: Browser, server: Server, name: str, size: str, scheme: s
         await SCENES[name](Person(page, server.url), context)
         # Whatever fades in has to be there.
         await page.wait_for_timeout(400)
-        await page.screenshot(path=folder / f"{name}-{size}-{scheme}.png")
+        session = await context.new_cdp_session(page)
+        shot = await session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+        (folder / f"{name}-{size}-{scheme}.webp").write_bytes(b64decode(shot["data"]))
         print(f"{name}, {size}, {scheme}", flush=True)
     except Exception as error:
         await page.screenshot(path=folder / f"failed-{name}-{size}-{scheme}.png")
