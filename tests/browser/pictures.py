@@ -1,7 +1,7 @@
 """Takes the pictures of the page for the documentation: `python -m tests.browser.pictures [folder]`.
 
-Each scene is played in a real browser against a real server, at the width of a desk, of a tablet and of a phone, in light
-and dark. All of them together are small enough for the repository.
+Each scene is played in a real browser against a real server, at the width of a desk, of a tablet and of a phone, in
+light and dark. All of them together are small enough for the repository.
 """
 
 import argparse
