@@ -1223,6 +1223,8 @@ export interface components {
             completed_kept?: string;
             /** Time To Live */
             time_to_live?: string;
+            /** Temporary Kept */
+            temporary_kept?: string;
         };
         /**
          * AssistantPeriodsOutput
@@ -1244,6 +1246,11 @@ export interface components {
              * @default forever
              */
             time_to_live: string;
+            /**
+             * Temporary Kept
+             * @default forever
+             */
+            temporary_kept: string;
         };
         /**
          * Attachment
@@ -1472,6 +1479,11 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Temporary
+             * @description Whether it is deleted when it is not used any more.
+             */
+            temporary?: boolean | null;
         };
         /**
          * Citation
@@ -1589,6 +1601,11 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Temporary
+             * @description Whether it is deleted when it is not used any more.
+             */
+            temporary?: boolean | null;
             /**
              * Id
              * @example chat-1
@@ -1823,6 +1840,16 @@ export interface components {
              * @default false
              */
             pinned: boolean;
+            /**
+             * Folder
+             * @default
+             */
+            folder: string;
+            /**
+             * Temporary
+             * @default false
+             */
+            temporary: boolean;
             /** Version */
             version: number;
             /** Head */
@@ -2056,6 +2083,16 @@ export interface components {
              * @default false
              */
             pinned: boolean;
+            /**
+             * Folder
+             * @default
+             */
+            folder: string;
+            /**
+             * Temporary
+             * @default false
+             */
+            temporary: boolean;
             /** Version */
             version: number;
             /** Head */
@@ -2117,6 +2154,10 @@ export interface components {
             archived?: boolean | null;
             /** Pinned */
             pinned?: boolean | null;
+            /** Folder */
+            folder?: string | null;
+            /** Temporary */
+            temporary?: boolean | null;
             /** Model */
             model?: string | null;
             /** Assistant */
@@ -2376,6 +2417,11 @@ export interface components {
             completed_kept?: string;
             /** Time To Live */
             time_to_live?: string;
+            /**
+             * Temporary Kept
+             * @description Default: PT1H.
+             */
+            temporary_kept?: string;
             /** User Conversations */
             user_conversations?: number;
             /** User Bytes */
@@ -2408,6 +2454,11 @@ export interface components {
              * @default forever
              */
             time_to_live: string;
+            /**
+             * Temporary Kept
+             * @default 1h
+             */
+            temporary_kept: string;
             /**
              * User Conversations
              * @default 0
@@ -2707,6 +2758,16 @@ export interface components {
              * @default false
              */
             pinned: boolean;
+            /**
+             * Folder
+             * @default
+             */
+            folder: string;
+            /**
+             * Temporary
+             * @default false
+             */
+            temporary: boolean;
             /** Version */
             version: number;
             /** Head */
@@ -3453,6 +3514,16 @@ export interface components {
              * @default false
              */
             pinned: boolean;
+            /**
+             * Folder
+             * @default
+             */
+            folder: string;
+            /**
+             * Temporary
+             * @default false
+             */
+            temporary: boolean;
             /** Version */
             version: number;
             /** Head */
@@ -3622,6 +3693,16 @@ export interface components {
              * @default false
              */
             pinned: boolean;
+            /**
+             * Folder
+             * @default
+             */
+            folder: string;
+            /**
+             * Temporary
+             * @default false
+             */
+            temporary: boolean;
             /** Version */
             version: number;
             /** Head */
@@ -3671,6 +3752,14 @@ export interface components {
             archived?: boolean;
             /** Pinned */
             pinned?: boolean;
+            /**
+             * Folder
+             * @description Where its user files it; none: `""`.
+             * @example Work
+             */
+            folder?: string;
+            /** Temporary */
+            temporary?: boolean;
             /**
              * Model
              * @example demo
@@ -4556,6 +4645,8 @@ export interface operations {
                 status?: components["schemas"]["Status"] | null;
                 archived?: boolean | null;
                 pinned?: boolean | null;
+                folder?: string | null;
+                temporary?: boolean | null;
                 model?: string | null;
                 assistant?: string | null;
                 shared?: boolean | null;
@@ -5999,6 +6090,8 @@ export interface operations {
                 status?: components["schemas"]["Status"] | null;
                 archived?: boolean | null;
                 pinned?: boolean | null;
+                folder?: string | null;
+                temporary?: boolean | null;
                 model?: string | null;
                 assistant?: string | null;
                 shared?: boolean | null;
