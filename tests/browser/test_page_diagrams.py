@@ -47,7 +47,7 @@ async def test_a_diagram_has_the_colours_of_the_page_also_when_they_change(
     ground: Any = "getComputedStyle(document.body).backgroundColor"
     body = person.answers.frame_locator("iframe").locator("body:has(svg)")
     for way in ("light", "dark"):
-        await page.emulate_media(color_scheme=way)  # type: ignore[arg-type]
+        await page.emulate_media(color_scheme=way)
 
         async def is_alike() -> bool:
             return await body.count() == 1 and await body.evaluate(f"() => {ground}") == await page.evaluate(ground)
