@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.backends import url_of
 from tests.clients import NODE, client, node_tests
 from tests.documents import ROOT
 from tests.integration.obliging import obliging
@@ -38,8 +39,12 @@ HOSTILE: list[Any] = [
 ]
 
 
-async def test_http_agent_does_what_its_own_tests_say(tmp_path: Path) -> None:
-    async with obliging(pace=0.002) as server:
+@pytest.mark.parametrize("backend", ["memory", "postgresql"])
+async def test_http_agent_does_what_its_own_tests_say(
+    backend: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    store = "memory:" if backend == "memory" else url_of(backend, tmp_path, request)
+    async with obliging(store, pace=0.002) as server:
         await node_tests(CLIENTS, HERE / "agents.test.mjs", tmp_path, THREADKEEP_URL=server.url)
 
 
@@ -50,8 +55,9 @@ async def test_copilotkit_does_what_its_own_tests_say(transport: str, tmp_path: 
         await node_tests(CLIENTS, tests, tmp_path, THREADKEEP_URL=server.url, TRANSPORT=transport)
 
 
-async def test_an_answer_survives_its_server(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/killed.db"
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+async def test_an_answer_survives_its_server(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    store = url_of(backend, tmp_path, request)
     tests = HERE / "killed.test.mjs"
     await node_tests(CLIENTS, tests, tmp_path, PYTHON=sys.executable, ROOT=str(ROOT), STORE=store)
 
@@ -88,6 +94,12 @@ async def test_nobody_sees_or_changes_the_threads_of_others() -> None:
         told = await _said(server, ada, "/ag-ui/helper/connect", "plans")
         assert "secret" in told
         assert "mine" not in told
+        made = await server.client.post("/v1/tokens", json={"access": "read", "seconds": 60}, headers=ada)
+        reader = {"Authorization": f"Bearer {made.json()['token']}"}
+        assert "secret" in await _said(server, reader, "/copilotkit/agent/default/connect", "plans")
+        for path in ("/ag-ui/helper", "/ag-ui/helper/stop/plans", "/copilotkit"):
+            body = {"threadId": "plans", "runId": "r", "method": "info"}
+            assert (await server.client.post(path, json=body, headers=reader)).status_code == 403
         nobody = await server.client.post("/ag-ui/helper", json={"threadId": "plans", "runId": "r"})
         assert nobody.status_code == 401
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Path
 from starlette.responses import Response
 
 from threadkeep.conversations import Conversations
-from threadkeep.server.identity.guards import Who
+from threadkeep.server.identity.guards import LOOKS_ITSELF, Who
 from threadkeep.settings import Settings
 from threadkeep_protocols.ag_ui.agents import Agents
 from threadkeep_protocols.ag_ui.showing import Json
@@ -31,6 +31,8 @@ def ag_ui_routes(conversations: Conversations, settings: Settings) -> APIRouter:
     @router.post("/ag-ui/{assistant}/connect", dependencies=_ROOM)
     async def connect(who: Who, assistant: Named, body: Sent) -> Response:
         return await agents.connect(who.scope, assistant, body)
+
+    setattr(connect, LOOKS_ITSELF, True)  # it only reads
 
     @router.post("/ag-ui/{assistant}/stop/{thread:path}")
     async def stop(who: Who, assistant: Named, thread: str) -> Json:

@@ -5,6 +5,7 @@ lacks is stored once; results of tools that the client runs, and answers to inte
 """
 
 from contextlib import suppress
+from hashlib import sha256
 from typing import Any
 
 from threadkeep.conversation.entry import Entry
@@ -82,7 +83,7 @@ class _Sending:
         is_busy = bool(await self._chat.turns())
         parent, brought = place.entry, [each for each in map(AgMessage.stored, place.unknown) if each is not None]
         if brought and not is_busy:
-            stored = await self._chat.append(*brought, parent=parent, key=f"bring {self._body.runId}"[:200])
+            stored = await self._chat.append(*brought, parent=parent, key=self._key("bring"))
             parent = stored[-1].seq
         content = await content_of(self._asked, self._conversations, self._chat.scope)
         policy = BusyPolicy.INTERRUPT if is_busy and await self._chat.client_calls() else BusyPolicy.QUEUE
@@ -120,8 +121,12 @@ class _Sending:
         asked = [item.seq for item in items if isinstance(item, Entry) and _is_question(item)]
         if open_turns and asked and asked[-1] == known.seq:
             return AgentRun(self._chat.turn(open_turns[0]))
-        key = f"run {self._body.runId}"[:200]
-        return AgentRun(await self._chat.regenerate(known.seq, key=key, tools=self._tools()))
+        turn = await self._chat.regenerate(known.seq, key=self._key("run"), tools=self._tools())
+        return AgentRun(turn)
+
+    def _key(self, what: str) -> str:
+        """Return a key by which something is done once in this run, whose id may be any text."""
+        return f"{what} {sha256(self._body.runId.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _is_question(entry: Entry) -> bool:

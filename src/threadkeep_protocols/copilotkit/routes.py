@@ -10,7 +10,7 @@ from threadkeep import __version__
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue
-from threadkeep.server.identity.guards import Who
+from threadkeep.server.identity.guards import LOOKS_ITSELF, Who
 from threadkeep.server.requests import SentText
 from threadkeep.settings import Settings
 from threadkeep_protocols.ag_ui.agents import DEFAULT, Agents
@@ -78,6 +78,8 @@ def _runs(router: APIRouter, runtime: "Runtime") -> None:
     @router.post(f"{RUNTIME}/agent/{{agent}}/connect", dependencies=_ROOM)
     async def connect(who: Who, agent: Named, body: Sent) -> Response:
         return await runtime.agents.connect(who.scope, agent, body)
+
+    setattr(connect, LOOKS_ITSELF, True)  # it only reads
 
     @router.post(f"{RUNTIME}/agent/{{agent}}/stop/{{thread:path}}")
     async def stop(who: Who, agent: Named, thread: str) -> Json:
