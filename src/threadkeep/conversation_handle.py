@@ -270,10 +270,12 @@ class ConversationHandle:
         return await self._store.turns(self.scope, self.id)
 
     @overload
-    def turn(self, of: int) -> TurnHandle: ...
+    def turn(self, number: int, /) -> TurnHandle: ...
     @overload
-    def turn(self, of: str | list[Any] | None, **how: Any) -> AbstractAsyncContextManager[LoopTurn]: ...
-    def turn(self, of: int | str | list[Any] | None, **how: Any) -> TurnHandle | AbstractAsyncContextManager[LoopTurn]:
+    def turn(self, content: str | list[Any] | None, /, **how: Any) -> AbstractAsyncContextManager[LoopTurn]: ...
+    def turn(
+        self, of: int | str | list[Any] | None, /, **how: Any
+    ) -> TurnHandle | AbstractAsyncContextManager[LoopTurn]:
         """Return a handle on the turn with this number; or a turn that answers a message (none: what `parent` or the
         head says), for a loop of your own that runs inside `async with`. How is told as to `send`, but `id` is that of
         the turn and `message` that of the message; the same `key` or id takes the turn up again while it is open."""

@@ -52,6 +52,8 @@ _COUNTED = "no one two three four five six seven eight nine ten eleven twelve"
 _PLACED = "last first second third fourth fifth sixth seventh eighth ninth tenth"
 _SCALES = ("hundred", "thousand", "grand", "million", "dozen")
 _SAME_START = 5
+_VERSED, _MOST_COMPARED = 0.9, 200
+"""Documents that have so much of what was said have synonyms, too; how many words are looked at for it."""
 
 
 def can_rewrite(model: Model) -> bool:
@@ -148,14 +150,19 @@ def flaw(query: str, question: str, said: Sequence[str]) -> str | None:
 
 async def unknown(query: str, known: str, retriever: Retriever) -> list[str]:
     """Return the words of a query that nobody said and that no document has: a synonym is in some document, the name of
-    something that was made up is in none."""
+    something that was made up is in none. Where the documents do not have what people say either, as a short catalogue
+    has not, that tells nothing."""
     said = known.lower()
     new = [word for word in content_stems(query) if word.lower()[:_SAME_START] not in said]
+    if not new:
+        return []
+    old = sorted(content_stems(known))[:_MOST_COMPARED]
     try:
-        rarity = await retriever.rarity(new)
+        rarity = await retriever.rarity([*new, *old])
     except RetrievalError:
         return []
-    return sorted(word for word in new if rarity.get(word, 0.0) >= 1.0)
+    has = sum(rarity.get(word, 0.0) < 1.0 for word in old)
+    return sorted(word for word in new if rarity.get(word, 0.0) >= 1.0) if has > _VERSED * len(old) else []
 
 
 def _is_refusal(text: str) -> bool:

@@ -43,7 +43,7 @@ _NUMBER = re.compile(
     r"(?:\b(?:number|no\.?|nr\.?|nummer|option|item|номер|numero)\s*|(?<!\S)#)(\d{1,2})\b", re.IGNORECASE
 )
 _LINE = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*•])[ \t]+(?P<text>\S.*)$", re.MULTILINE)
-_BOLD = re.compile(r"\*\*(.+?)\*\*|`(.+?)`|\[(.+?)\]\(")
+_BOLD = re.compile(r"\*\*([^*]{1,200})\*\*|`([^`]{1,200})`|\[([^][]{1,200})\]\(")
 _NAME_END = re.compile(r"\s[-–—|]\s|[:;(]|,\s|\.\s|\.$")  # noqa: RUF001 - dashes that models write
 _NAMES = ("name", "title", "label", "ticker", "symbol", "id")
 

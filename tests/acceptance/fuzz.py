@@ -24,8 +24,14 @@ from tests.acceptance.raw_fuzz import attack_raw
 ROOT = Path(__file__).parents[2]
 READY = "/health/ready"
 """What may answer 503 on a busy machine, and says the truth by that."""
-LEFT_OUT = ("/v1/events", "/v1/conversations/{id}/events", "/stream", READY)
-"""Endless streams among them."""
+LEFT_OUT = (
+    "/v1/events",
+    "/v1/conversations/{id}/events",
+    "/v1/conversations/{id}/turns/{turn}/stream",
+    "/stream",
+    READY,
+)
+"""Endless streams among them, and what takes a stream."""
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 WORKERS = "4"
 PATIENCE = 3600

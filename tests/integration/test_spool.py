@@ -535,7 +535,7 @@ async def test_a_message_sent_while_postgresql_is_stopped_is_answered_and_writte
         assert sent.headers["threadkeep-degraded"].startswith("since=")
         born = await server.conversation(title="Born in an outage")
         events = await _streamed(server, born, "Hello")
-        assert events[0] == ("conversation.spooled", {"spooled": True})
+        assert events[0] == ("conversation.spooled", {"type": "conversation.spooled", "spooled": True})
         assert events[-1][0] == "turn.completed"
         await _check_degraded(server, known)
         own_server.restart()

@@ -27,7 +27,8 @@ from threadkeep_identity.tables import JwtTable
 ONE, OTHER = TestIssuer(), TestIssuer()
 RSA = TestIssuer("rsa", rsa.generate_private_key(public_exponent=65537, key_size=2048))
 WEAK = TestIssuer("weak", rsa.generate_private_key(public_exponent=65537, key_size=1024))  # noqa: S505 - to be refused
-NOW = int(time.time())
+NOW, DAY = int(time.time()), 86_400
+"""When this was imported: the tests run within a day of it."""
 
 
 def encoded(value: dict[str, Any] | bytes) -> str:
@@ -36,7 +37,7 @@ def encoded(value: dict[str, Any] | bytes) -> str:
 
 
 def forged(header: dict[str, Any], signature: bytes = b"", **claims: Any) -> str:
-    said = {"iss": ISSUER, "aud": AUDIENCE, "sub": "root", "iat": NOW, "exp": NOW + 300, **claims}
+    said = {"iss": ISSUER, "aud": AUDIENCE, "sub": "root", "iat": NOW, "exp": NOW + DAY, **claims}
     return f"{encoded(header)}.{encoded(said)}.{encoded(signature)}"
 
 
@@ -53,8 +54,8 @@ def with_own_key() -> str:
 
 REFUSED = {
     "expired": ONE.token(exp=NOW - 1),
-    "not valid yet": ONE.token(nbf=NOW + 60),
-    "made in the future": ONE.token(iat=NOW + 60),
+    "not valid yet": ONE.token(nbf=NOW + DAY),
+    "made in the future": ONE.token(iat=NOW + DAY),
     "for somebody else": ONE.token(aud="another"),
     "for nobody": ONE.token(aud=None),
     "of another issuer": ONE.token(iss="https://evil.example"),
@@ -62,7 +63,9 @@ REFUSED = {
     "without an end": ONE.token(exp=None),
     "without a user": ONE.token(sub=None),
     "with an empty user": ONE.token(sub=""),
-    "with a user that is a number": jwt.encode({"iss": ISSUER, "aud": AUDIENCE, "exp": NOW + 9, "sub": "1"}, "k" * 32),
+    "with a user that is a number": jwt.encode(
+        {"iss": ISSUER, "aud": AUDIENCE, "exp": NOW + DAY, "sub": "1"}, "k" * 32
+    ),
     "signed by another key": OTHER.token(),
     "with a key of its own": with_own_key(),
     "with an address of keys": OTHER.token(header={"jku": "http://127.0.0.1:1/keys", "x5u": "http://127.0.0.1:1/x"}),
@@ -107,7 +110,7 @@ async def test_a_key_that_can_be_guessed_is_refused() -> None:
 async def test_a_secret_that_is_shared_signs_with_nothing_else() -> None:
     table = {"issuer": ISSUER, "audience": AUDIENCE, "secret": "s" * 32, "tenant": "acme"}
     settings = Settings(store="memory:", auth="keys", identity={"jwt": [table]})
-    claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "exp": NOW + 300}
+    claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "exp": NOW + DAY}
     async with served(settings) as client:
         for secret, status in (("s" * 32, 200), ("t" * 32, 401)):
             token = jwt.encode(claims, secret, algorithm="HS256")
@@ -213,15 +216,15 @@ async def test_a_key_for_other_things_signs_nothing() -> None:
 
 
 async def test_a_token_that_names_no_key_is_good_if_there_is_only_one() -> None:
-    token = jwt.encode({"iss": ISSUER, "aud": AUDIENCE, "sub": "a", "exp": NOW + 99}, ONE.key, algorithm="ES256")
+    token = jwt.encode({"iss": ISSUER, "aud": AUDIENCE, "sub": "a", "exp": NOW + DAY}, ONE.key, algorithm="ES256")
     assert await checked(issuer_of(Published(ONE.published()), Seconds()), token)
     assert not await checked(issuer_of(Published(ONE.published(), RSA.published()), Seconds()), token)
 
 
 async def test_what_has_expired_is_refused_to_the_second_whatever_the_leeway_is() -> None:
     table = JwtTable(issuer=ISSUER, audience=(AUDIENCE,), public_key=ONE.pem(), tenant="acme", leeway=60)
-    token = ONE.token(exp=NOW + 30)
-    clock = FakeClock(datetime.fromtimestamp(NOW + 29.9, UTC))
+    token = ONE.token(exp=NOW + DAY)
+    clock = FakeClock(datetime.fromtimestamp(NOW + DAY - 0.1, UTC))
     known = Issuer(table, clock=clock)
     assert await checked(known, token)
     clock.advance(0.1)

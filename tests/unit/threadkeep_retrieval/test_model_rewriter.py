@@ -212,8 +212,13 @@ def test_anything_else_is_not_taken(query: str, expected: str) -> None:
 
 
 async def test_a_word_that_nobody_said_and_no_document_has_is_made_up_and_a_synonym_is_not() -> None:
-    retriever = StrictRetriever({"mobile": 0.4, "phones": 0.3})
+    retriever = StrictRetriever({"mobile": 0.4, "phone": 0.3})
     assert await unknown("mobile phones of zanzibar", "Show me phones", retriever) == ["zanzibar"]
     assert await unknown("mobile phones", "Show me phones", retriever) == []
     retriever.fails = True
     assert await unknown("phones of zanzibar", "Show me phones", retriever) == []
+
+
+async def test_documents_that_do_not_have_what_people_say_tell_nothing_about_a_word() -> None:
+    retriever = StrictRetriever({"phones": 0.3})
+    assert await unknown("phones with a larger display", "Show me phones", retriever) == []

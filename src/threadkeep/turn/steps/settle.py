@@ -14,6 +14,7 @@ from threadkeep.conversation.value import storable
 from threadkeep.errors import ContentTooLarge
 from threadkeep.store.values import Appendable
 from threadkeep.tools.client import AwaitedTool
+from threadkeep.tools.registry import Registry
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.decision import is_outside
 
@@ -33,7 +34,8 @@ async def settle(
     usage = total_usage(active, bodies)
     if failure is not None:
         failure = Failure(code=failure.code, detail=storable(failure.detail[:MOST_SAID]))
-    tools = active.assistant.tools
+    # Without calls nobody needs an assistant, which may be gone.
+    tools = active.assistant.tools if calls else Registry()
     theirs = [call for call in calls if isinstance(tools.get(call.name), AwaitedTool)]
     if calls:
         detail = _awaited([call for call in calls if call not in theirs], theirs)
