@@ -20,7 +20,7 @@ from threadkeep.errors import ConversationNotFound
 from threadkeep.store.paging import MOST_WALKED
 from threadkeep_integrations.records import Form
 
-PAGE = 100
+PAGE, NEARBY = 100, 8
 
 
 class SessionLog:
@@ -120,7 +120,7 @@ class SessionLog:
                 left -= len(read(entry.body))
             return left is not None and left <= 0
 
-        page = MOST_WALKED if limit is None else min(limit + 1, MOST_WALKED)
+        page = MOST_WALKED if limit is None else min(limit + NEARBY, MOST_WALKED)
         entries = await self._walked(is_enough, page)
         return [(entry, entry.body) for entry in entries if isinstance(entry.body, Message)]
 

@@ -23,6 +23,8 @@ except ImportError:
 
 MOST_KNOWN = 256
 """Of so many sessions the `uuid`s of all lines are held; those of another one are read when it goes on."""
+TOLD_EVERY = 50
+"""After so many steps at most the summary is stored again, so that it is found near the end."""
 PROJECT, SESSION, SUBPATH = "claude_project", "claude_session", "claude_subpath"
 Key = Mapping[str, Any]
 
@@ -109,6 +111,7 @@ class _Transcript:
         self._head: int | None = None
         self._uuids: set[str] = set()
         self._summary: dict[str, Any] | None = None
+        self._since = 0
 
     async def append(self, lines: Sequence[Line]) -> None:
         async with self._lock:
@@ -135,13 +138,15 @@ class _Transcript:
 
     async def _add(self, lines: Sequence[Line]) -> None:
         messages = [message for group in groups(lines) for message in FORM.messages(group)]
-        summary, title = self._summary, None
+        summary, title, had = self._summary, None, None
         if not self._key.get("subpath"):
             summary = dict(fold_session_summary(summary, self._key, list(lines)))
-            last = messages[-1]
-            messages[-1] = last.model_copy(update={"parts": (*last.parts, summary_part(summary["data"]))})
-            title = title_of(summary["data"])
-        had = title_of(self._summary["data"]) if self._summary else None
+            known, told = self._summary["data"] if self._summary else {}, summary["data"]
+            title, had = title_of(told), title_of(known)
+            self._since += 1
+            if told != known or self._since >= TOLD_EVERY:
+                last, self._since = messages[-1], 0
+                messages[-1] = last.model_copy(update={"parts": (*last.parts, summary_part(told))})
         fields = {} if title is None else {"title": title}
         self._head = await self.log.extend(messages, self._head or 0, **fields)
         self._summary = summary
