@@ -55,6 +55,7 @@ async def test_the_rules_are_read_changed_and_reset(office: Office) -> None:
         "abandoned_after": "12h",
         "completed_kept": "10d",
         "time_to_live": "1d",
+        "temporary_kept": "1h",
     }
     assert (await client.get(RETENTION, headers=office.admin)).json() == changed.json()
     assert (await client.get(RETENTION, headers=office.other)).json() == read
