@@ -102,9 +102,12 @@ async def test_by_default_no_other_site_is_let_in() -> None:
 async def test_a_named_site_may_call_and_read_the_answer() -> None:
     async with served(OPENED) as client:
         asked = await client.options("/v1/conversations", headers={"Origin": APP, **PREFLIGHT})
+        own = {**PREFLIGHT, "Access-Control-Request-Headers": "aui-sdk,content-type"}
+        with_its_own = await client.options("/v1/conversations", headers={"Origin": APP, **own})
         called = await client.post("/v1/conversations", headers={"Origin": APP})
         failed = await client.get("/v1/conversations/none", headers={"Origin": APP})
     assert (asked.status_code, granted(asked)) == (200, APP)
+    assert "aui-sdk" in with_its_own.headers["access-control-allow-headers"]
     assert (called.status_code, granted(called)) == (201, APP)
     assert "ETag" in called.headers["access-control-expose-headers"]
     assert (failed.status_code, granted(failed)) == (404, APP)
