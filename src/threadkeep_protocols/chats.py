@@ -49,12 +49,18 @@ async def find_chat(conversations: Conversations, scope: Scope, id: str) -> Conv
 async def open_chat(
     conversations: Conversations, scope: Scope, id: str, assistant: str | None = None
 ) -> ConversationHandle:
-    """Return the conversation that a client calls by an id, as it is, or make it."""
+    """Return the conversation that a client calls by an id, as it is, or make it. An assistant is taken as long as it
+    is empty and nobody has chosen one."""
     try:
-        return await find_chat(conversations, scope, id)
+        found = await find_chat(conversations, scope, id)
     except ConversationNotFound:
         conversations.check_assistant(assistant)
         return await conversations.get_or_create(_names(scope, id)[-1], scope=scope, assistant=assistant)
+    if assistant is not None and found.value.head is None and found.value.assistant is None:
+        conversations.check_assistant(assistant)
+        await found.update(assistant=assistant)
+        return await find_chat(conversations, scope, id)
+    return found
 
 
 def chat_id(conversation: Conversation) -> str:

@@ -34,7 +34,7 @@ async def answering(
         found = await question(chat, last)
         if found is not None:
             return Answering(await chat.regenerate(found.seq, key=key))
-    if chat.value.entries == 0 and before:
+    if chat.value.head is None and before:
         await _bring(chat, before)
     return Answering(await _send(conversations, chat, body, key))
 
@@ -44,7 +44,7 @@ async def _send(conversations: Conversations, chat: ConversationHandle, body: Ch
     *before, last = body.all
     content = await content_of(last, conversations, chat.scope)
     is_edit = body.messageId is not None and body.messageId == last.id
-    parent = await place_behind(chat, before[-1]) if before else None
+    parent = await place_behind(chat, before[-1]) if before else body.beginning(chat.value)
     if not is_edit:
         with suppress(KeyReused):
             return await chat.accept(content, parent=parent, id=last.own_id, key=key)

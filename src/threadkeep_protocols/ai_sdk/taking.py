@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
@@ -56,6 +57,11 @@ class ChatBody(BaseModel):
         if not found:
             raise InvalidValue("A request has `messages`, or a `message`.")
         return found
+
+    def beginning(self, chat: Conversation) -> int | None:
+        """Return what a message continues before which the client has none: nothing if it sends all that it has, and
+        the head, for which none stands, if it sends the last message alone."""
+        return 0 if self.message is None and chat.head is not None else None
 
 
 async def content_of(message: UiMessage, conversations: Conversations, scope: Scope) -> list[Any]:
