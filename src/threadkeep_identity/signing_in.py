@@ -86,7 +86,7 @@ def add_ways(app: FastAPI, conversations: Conversations, settings: Settings, key
         ways.append(JwtWay(tuple(Issuer(each) for each in table.jwt)))
     if table.proxy is not None:
         ways.append(ProxyWay(table.proxy))
-    tokens = Tokens(conversations, table, keys)
+    tokens = app.state.tokens = Tokens(conversations, table, keys)
     app.include_router(token_routes(tokens, conversations))
     if table.oidc is not None:
         needed("oidc")

@@ -1,4 +1,5 @@
-"""Files that clients send: in `data:` addresses, or uploaded here before. No other address is looked at."""
+"""Files that clients send: in `data:` addresses, or uploaded here before, by their own or a signed address. No other
+address is looked at."""
 
 import asyncio
 import binascii
@@ -9,6 +10,7 @@ from threadkeep.conversation.parts import Attachment, safe_file_name
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue
+from threadkeep_protocols.signed import SIGNED, SignedFiles
 
 OUR_FILES = "/v1/files/"
 
@@ -17,6 +19,8 @@ async def kept_file(conversations: Conversations, scope: Scope, url: object, nam
     """Keep the file of a `data:` address, or find one that is kept here."""
     if not isinstance(url, str):
         raise InvalidValue("A file has a `url`.")
+    if SIGNED in url and not url.startswith("data:"):
+        return await SignedFiles(conversations).kept(url.rpartition(SIGNED)[2], scope)
     if OUR_FILES in url and not url.startswith("data:"):
         return await conversations.attach(url.rpartition(OUR_FILES)[2], scope=scope)
     if not url.startswith("data:"):

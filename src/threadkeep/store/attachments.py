@@ -177,6 +177,12 @@ class Attachments:
             raise errors.UploadMismatch("The upload was continued by another request.")
         return upload._replace(size=size)
 
+    async def uploaded(self, scope: Scope, id: str) -> AsyncIterator[bytes]:
+        """Yield what an upload has so far, chunk by chunk."""
+        upload = await self.upload(scope, id)
+        for number in range(-(-upload.size // upload.chunk)):
+            yield await self._chunks.get(scope.tenant, id, number) or b""
+
     async def complete(self, scope: Scope, id: str) -> tuple[StoredFile, bool]:
         """Make an upload a file; return it, and whether it is new."""
         upload, digest = await self.upload(scope, id), hashlib.sha256()

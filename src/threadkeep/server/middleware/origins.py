@@ -75,8 +75,8 @@ def _is_foreign(headers: Headers, named: tuple[str, ...]) -> bool:
 
 def _opens_page(scope: Scope) -> bool:
     """Whether it is a link to our page or to a shared conversation, which any site may have: opening has no effects. Or
-    the way back from a provider where somebody signed in, which brings its own proof."""
-    opened = ("/c/", "/s/", "/sign-in/")
+    the way back from a provider where somebody signed in, or a signed address of a file: they bring their own proof."""
+    opened = ("/c/", "/s/", "/sign-in/", "/v1/files/signed/")
     return scope["method"] in ("GET", "HEAD") and (scope["path"] == "/" or scope["path"].startswith(opened))
 
 

@@ -1,0 +1,1 @@
+"""assistant-ui: the routes of `assistant-cloud`, its list of threads and its trees of messages, over conversations."""
