@@ -15,6 +15,7 @@ from typing import Any
 from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Delta, Model, Request
+from threadkeep.tools.base import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,9 @@ class Asked:
 
 
 class Agent(ABC):
-    """Answers for an assistant."""
+    """Answers for an assistant, which has its `tools` as well."""
+
+    tools: tuple[Tool, ...] = ()
 
     @abstractmethod
     def think(self, asked: Asked) -> AsyncIterator[Thought]:

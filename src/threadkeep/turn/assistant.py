@@ -47,6 +47,10 @@ class Assistant:
     agent: Agent | str | None = None
     erase: Callable[[Scope], int] | None = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.agent, Agent):
+            object.__setattr__(self, "tools", self.tools.plus(self.agent.tools))
+
 
 ModelSource = Callable[[str | None, Assistant], Model]
 """Returns the model of that name (none: the default one) as this assistant uses it."""

@@ -1,11 +1,13 @@
 """A compiled LangGraph graph as the agent of an assistant.
 
-The graph gets the history in `messages` and runs without a checkpointer: its memory is the log. What its nodes say is
+The graph gets the history in `messages`: its memory is the log. What its nodes say is
 streamed; a tool call that is unanswered at the graph's end is stored and run by Threadkeep, and the graph is run again
 with the result in `messages`. In a node, `Runtime[GraphContext]` gives the model to use, and what is written to
 LangGraph's stream writer goes into the answer: a block is shown, an object with a `kind` goes into its trace. Keys of
-its state that are named as `shown` are kept in the conversation's state, and given back whenever it runs again. A graph
-that pauses (`interrupt()`) fails its turn: resuming it would need a checkpoint besides the log.
+its state that are named as `shown` are kept in the conversation's state, and given back whenever it runs again.
+
+A graph that was compiled with a checkpointer remembers all of its state, and may pause (`interrupt()`): its turn then
+waits for a person's approval. What it remembers is in the log (`memory`), in place of that checkpointer.
 """
 
 import json
@@ -25,7 +27,9 @@ from threadkeep.errors import InvalidValue, ModelError, ModelRefused
 from threadkeep.llm.base import CallPart, Model, Reasoned, Stopped, Text, ToolSpec, Used
 from threadkeep.turn.agent import Agent, Asked, Changed, Noted, ShownBlock, Thought
 from threadkeep_integrations.graphs.chat_model import KeptChatModel
+from threadkeep_integrations.graphs.memory import ASKS, KEY, Interrupt, Memory, Resume, resumed
 from threadkeep_integrations.langchain.messages import ChunkReader, to_langchain
+from threadkeep_integrations.langgraph.forms import StrictSerializer
 
 MODES = ["messages", "updates", "values", "custom"]
 PAUSED = "__interrupt__"
@@ -35,7 +39,10 @@ MOST_STEPS = 100
 
 
 class PauseUnsupported(ModelError, code="pause_unsupported"):
-    """The graph paused for a person, which is not supported: ask by a tool that needs approval instead."""
+    """The graph paused for a person, which needs a checkpointer: compile it with one.
+
+    Where an assistant has only the name of its agent, it has not the agent's tools, by which a graph asks.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +60,25 @@ class GraphContext:
 class GraphAgent(Agent):
     """A graph as an agent. `speakers` are the nodes whose words are the answer (none: all of them); `shown` are the
     keys of the graph's state that are copied into the conversation's state, node by node, and given back to the graph
-    when it runs again: in the same turn and in the next ones. All else of its state ends with a run."""
+    when it runs again: in the same turn and in the next ones. All else of its state ends with a run, unless the graph
+    has a checkpointer; `resume` then says what `interrupt()` returns when a person has decided (whether they agreed),
+    and `allowed` which classes of its own may be in its state."""
 
-    def __init__(self, graph: Any, *, speakers: Collection[str] | None = None, shown: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        graph: Any,
+        *,
+        speakers: Collection[str] | None = None,
+        shown: Collection[str] = (),
+        resume: Resume = resumed,
+        allowed: Collection[type | tuple[str, ...]] = (),
+    ) -> None:
         if not hasattr(graph, "astream"):
             raise InvalidValue(f"An agent needs a compiled graph, not a {type(graph).__name__}: call its compile().")
-        if getattr(graph, "checkpointer", None):
-            raise InvalidValue(
-                "The graph has a checkpointer of its own: compile it without one, because the log is what it remembers."
-            )
+        self._remembers = bool(getattr(graph, "checkpointer", None))
+        self._serde = StrictSerializer(allowed)
+        self._resume = resume
+        self.tools = (Interrupt(),) if self._remembers else ()
         channels = getattr(graph, "channels", dict.fromkeys(shown))
         if unknown := sorted({*shown} - channels.keys() | {*shown} & {"messages"}):
             raise InvalidValue(f"The state of the graph has nothing to show as {', '.join(unknown)}.")
@@ -72,30 +89,45 @@ class GraphAgent(Agent):
         self._shown = frozenset(shown) - self._sums
 
     async def think(self, asked: Asked) -> AsyncIterator[Thought]:
-        heard = _Heard()
+        heard, memory = _Heard(), self._memory(asked)
+        if memory is not None and memory.is_refused:
+            yield Stopped("stop")
+            return
         try:
-            async with aclosing(self._run_graph(asked)) as parts:
+            async with aclosing(self._run_graph(asked, memory)) as parts:
                 async for mode, part in parts:
                     for thought in self._thoughts(mode, part, heard):
                         yield thought
         except GraphRecursionError as error:
             raise ModelRefused(f"The graph did not come to an end: {error}") from None
         calls = heard.unanswered
+        if heard.pauses is not None:
+            if memory is None or all(tool.name != ASKS for tool in asked.request.tools):
+                raise PauseUnsupported
+            calls = memory.calls(heard.pauses)
+        if memory is not None:
+            yield Changed(set={KEY: memory.kept()})
         for thought in _call_parts(calls):
             yield thought
         yield Stopped("tool_calls" if calls else "stop")
 
-    def _run_graph(self, asked: Asked) -> Any:
+    def _memory(self, asked: Asked) -> Memory | None:
+        return Memory(asked=asked, serde=self._serde, resume=self._resume) if self._remembers else None
+
+    def _run_graph(self, asked: Asked, memory: Memory | None) -> Any:
         context = GraphContext(
             model=KeptChatModel(model=asked.model, options=asked.request.options),
             plain_model=asked.model,
-            tools=asked.request.tools,
+            tools=tuple(tool for tool in asked.request.tools if memory is None or tool.name != ASKS),
             state=asked.state,
             messages=asked.messages,
         )
+        config: dict[str, Any] = {"recursion_limit": MOST_STEPS}
+        if memory is not None:
+            graph, config = self._graph.copy(update={"checkpointer": memory.saver}), config | memory.config()
+            return graph.astream(memory.given(), config, context=context, stream_mode=MODES, durability="sync")
         kept = {key: asked.state[key] for key in (self._shown | self._sums) & asked.state.keys()}
         given = {**kept, "messages": to_langchain(asked.request.messages)}
-        config = {"recursion_limit": MOST_STEPS}
         return self._graph.astream(given, config, context=context, stream_mode=MODES)
 
     def _thoughts(self, mode: str, part: Any, heard: "_Heard") -> Iterator[Thought]:
@@ -106,10 +138,11 @@ class GraphAgent(Agent):
                 yield from heard.said(message, aloud=self._speakers is None or node in self._speakers)
             case "updates":
                 if PAUSED in part:
-                    raise PauseUnsupported
+                    heard.pauses = [*(heard.pauses or ()), *part[PAUSED]]
                 for node, update in part.items():
-                    heard.updated(update)
-                    yield self._step(node, update)
+                    if node != PAUSED:
+                        heard.updated(update)
+                        yield self._step(node, update)
             case "values":
                 sums = {key: part[key] for key in self._sums & part.keys()}
                 # The first values are those that the graph begins with.
@@ -134,8 +167,10 @@ def _thoughts_written(part: Any) -> Iterator[Thought]:
 
 @dataclass
 class _Heard:
-    """Collects what the nodes of a graph said: text, tokens, open tool calls, and what adds up in its state."""
+    """Collects what the nodes of a graph said: text, tokens, open tool calls, what adds up in its state, and what it
+    asks while it pauses (none: it does not)."""
 
+    pauses: list[Any] | None = None
     sums: dict[str, Any] | None = None
     _chunks: ChunkReader = field(default_factory=ChunkReader)
     _speaking: str | None = None
