@@ -29,7 +29,8 @@ from threadkeep.store.values import Append
 SHOWN = 50
 TOGETHER = 200
 ANSWERS = {"390 KB": 390_000, "1 MB": 1_000_000}
-PACE = 0.005
+PACE = 0.01
+"""Seconds for a word: a hundred a second."""
 
 
 async def fill(store: Store, messages: int) -> str:

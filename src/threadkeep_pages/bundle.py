@@ -27,6 +27,9 @@ _DECLARED = re.compile(
     r"^export\s+(?P<kind>(?:async\s+)?function\*?|class|const)(?P<gap>\s+)(?P<name>[\w$]+)", re.MULTILINE
 )
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.MULTILINE)
+_CAST = re.compile(r"/\*\* @type (?:[^*]|\*(?!/))*\*/ ?")
+_BEHIND = re.compile(r"(?<=[;,{(\[]) // [^\n\"'`]*$", re.MULTILINE)
+"""A comment behind what ends there: no string goes on after it, so it does not stand inside of one."""
 _STYLE_COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
 _LANGUAGE = re.compile(r'^  languageName: "([^"]+)",$', re.MULTILINE)
 _DEFAULT = re.compile(r"(?<![\w.$`])export\s+default\s+")
@@ -43,8 +46,10 @@ def text_of(name: str) -> str:
 
 
 def bare(name: str, read: Read) -> str:
-    """Return a module without comments on lines of their own; vendored code keeps its licences."""
-    return read(name) if name.startswith("vendor/") else _COMMENT.sub("", read(name))
+    """Return a module without its comments; vendored code keeps its licences."""
+    if name.startswith("vendor/"):
+        return read(name)
+    return _BEHIND.sub("", _CAST.sub("", _COMMENT.sub("", read(name))))
 
 
 def styles(names: Iterable[str], read: Read) -> str:

@@ -1,23 +1,28 @@
-// Follows the log of one conversation while somebody looks. Events are handed on once a frame, so that a fast answer does
-// not slow the page down; a tab that nobody looks at gives its connection back, because browsers allow six per server.
+// Follows the log of one conversation while somebody looks. Events are handed on some ten times a second, so that a fast
+// answer does not slow the page down; a tab that nobody looks at gives its connection back, because browsers allow six per server.
 
 import { signal } from "./preact.js";
 import { Stream } from "./stream.js";
 
 const HIDDEN_FOR = 10_000;
+const EVERY = 90; // milliseconds; what comes after a pause is handed on in the next frame
+const LATEST = 200; // after that, without a frame
 
 export class Following {
   #path;
   #listener;
   /** @type {ConversationEvent[]} */
   #events = [];
+  #handed = 0; // when
+  /** @type {number | undefined} */
+  #handing;
   #hasRested = false;
   /** @type {number | undefined} */
   #hiding;
   #onVisibility = () => this.#visibility();
 
   /**
-   * `onEvents` gets what came since the last frame, `onOpen` is told of each connection and whether it is one of several,
+   * `onEvents` gets what came since the last time, `onOpen` is told of each connection and whether it is one of several,
    * `onEnd` when the server says that coming back is no use.
    * @param {string} path
    * @param {{ onEvents: (events: ConversationEvent[]) => void, onOpen: (isAgain: boolean) => void,
@@ -70,17 +75,20 @@ export class Following {
   #receive(event) {
     this.#events.push(event);
     if (this.#events.length > 1) return;
-    const hand = () => {
-      if (!this.#events.length) return;
-      const events = this.#events;
-      this.#events = [];
-      this.#listener.onEvents(events);
-    };
+    const wait = Math.max(this.#handed + EVERY - performance.now(), 0);
     // Hidden pages get no frames.
-    if (document.hidden) setTimeout(hand, 50);
-    else {
-      requestAnimationFrame(hand);
-      setTimeout(hand, 200);
-    }
+    this.#handing = setTimeout(() => this.#hand(), wait + (document.hidden ? 0 : LATEST));
+    if (document.hidden) return;
+    if (wait) setTimeout(() => requestAnimationFrame(() => this.#hand()), wait);
+    else requestAnimationFrame(() => this.#hand());
+  }
+
+  #hand() {
+    clearTimeout(this.#handing);
+    if (!this.#events.length) return;
+    const events = this.#events;
+    this.#events = [];
+    this.#handed = performance.now();
+    this.#listener.onEvents(events);
   }
 }

@@ -47,6 +47,7 @@ class Sheet {
   /** @type {number | undefined} */
   #waiting;
   #cost = 0;
+  #drawnAt = 0; // when
   #height = 0; // of that part, about
 
   constructor(box, breaks) {
@@ -59,7 +60,11 @@ class Sheet {
     this.growing = growing;
     if (!growing || this.#drawn.length === 0) this.#begin();
     else if (this.#isBusy) this.#isStale = true;
-    else this.#waiting ??= setTimeout(() => requestAnimationFrame(() => this.#begin()), this.#cost * REST);
+    else if (this.#waiting === undefined) {
+      const rest = this.#drawnAt + this.#cost * REST - performance.now();
+      if (rest <= 0) this.#begin();
+      else this.#waiting = setTimeout(() => requestAnimationFrame(() => this.#begin()), rest);
+    }
   }
 
   leave() {
@@ -108,6 +113,7 @@ class Sheet {
     this.#drawn.length = this.#at;
     this.#isBusy = false;
     this.#waiting = undefined;
+    this.#drawnAt = performance.now();
     this.box.ariaBusy = null;
     this.#colour();
     if (this.#isStale) this.show(this.text, this.growing);
