@@ -21,6 +21,8 @@ from threadkeep_client.wire import Wire
 
 PAGE = 200
 AT_ONCE = {"Prefer": "respond-async"}
+UNSENT = ("kind", "status", "tokens", "started_at", "tool_trace")
+"""What the server itself knows of a message."""
 
 
 class RemoteConversation:
@@ -139,6 +141,13 @@ class RemoteConversation:
         body = {"rating": rating, "comment": comment}
         await self._wire.call("POST", f"{self._log.path}/messages/{entry}/feedback", json=body, key=key)
 
+    async def append(self, *messages: Message, key: str | None = None, parent: int | None = None) -> None:
+        """Add messages after the head, or after another entry (0: as a new beginning), without answering them, such as
+        a history from elsewhere; with the same `key` only once."""
+        place = {} if parent is None else {"parent": parent or None}
+        body = {"entries": [_entry(message) for message in messages], **place}
+        await self._wire.call("POST", f"{self._log.path}/entries", json=body, key=key)
+
     async def turns(self) -> tuple[RemoteTurn, ...]:
         """Return the open turns, oldest first."""
         return tuple(RemoteTurn(self._log, turn["id"]) for turn in (await self._log.read(limit=1))["turns"])
@@ -202,6 +211,15 @@ class RemoteConversation:
             async for event in events:
                 if presence or not isinstance(event.what, ReadersCounted | TurnRetrying | SpoolChanged):
                     yield event
+
+
+def _entry(message: Message) -> dict[str, Any]:
+    """Return a message as it is sent: its text is the first of its parts, behind which the others stand."""
+    said = message.model_dump(mode="json", exclude_defaults=True, exclude={"content", "parts", *UNSENT})
+    parts = [part.model_dump(mode="json", exclude={"at"}) for part in message.parts]
+    text = [{"type": "text", "text": message.content}] if message.content else []
+    content = [*text, *parts] if parts else message.content
+    return {"type": "message", "role": message.role, "id": message.id, "content": content, **said}
 
 
 def _sent(how: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,13 +19,19 @@ from tests.documents import blocks_of
 from tests.integration.serving import PATIENCE, Server, serving
 from threadkeep import (
     Cursor,
+    Message,
     ReadersCounted,
     Registry,
+    Role,
+    ToolCall,
+    ToolResult,
     TurnEnded,
     TurnState,
     TurnWaiting,
+    Usage,
     tool,
 )
+from threadkeep.conversation.parts import Raw, Reasoning
 from threadkeep.errors import (
     AlreadyExists,
     ConversationNotFound,
@@ -151,6 +157,27 @@ async def test_a_conversation_is_changed_deleted_and_brought_back(conversations:
     await (await conversation.send("Hello")).answer()
     await conversation.clear()
     assert await conversation.messages() == []
+
+
+async def test_a_history_from_elsewhere_is_added_once(conversations: Any) -> None:
+    conversation = await conversations.create()
+    call, raw = ToolCall(id="c1", name="weather", args={"city": "Oslo"}), Raw(of="x", items=[{"a": [None]}])
+    usage = Usage(input_tokens=5, output_tokens=7)
+    history = [
+        Message(role=Role.SYSTEM, content="Be brief."),
+        Message(role=Role.USER, content="How is Oslo?", parts=(raw,)),
+        Message(role=Role.ASSISTANT, parts=(Reasoning(text="Hm."), raw), tool_calls=(call,), usage=usage, model="m"),
+        Message(role=Role.TOOL, content="cold", tool_result=ToolResult(tool_call_id="c1", error="cold")),
+    ]
+    for _ in range(2):
+        await conversation.append(*history, key="run-1")
+    told = await conversation.messages(None)
+    shown = {"id", "role", "content", "tool_calls", "tool_result", "usage", "model"}
+    assert [each.model_dump(include=shown) for each in told] == [each.model_dump(include=shown) for each in history]
+    assert [[part.type for part in each.parts] for each in told] == [[], ["raw"], ["reasoning", "raw"], []]
+    assert told[1].parts[0].items == raw.items
+    await conversation.append(Message(role=Role.USER, content="Anew."), parent=0)
+    assert [message.content for message in await conversation.messages()] == ["Anew."]
 
 
 async def test_branches_are_begun_and_chosen(conversations: Any) -> None:

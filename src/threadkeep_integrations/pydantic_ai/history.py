@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID, uuid5
 
-from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.errors import PackageMissing
@@ -14,6 +14,9 @@ try:
     from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 except ImportError:
     raise PackageMissing("Histories of Pydantic AI need a package: pip install pydantic-ai-slim") from None
+
+
+_IDS = UUID("b3c5b0de-6f0e-4c64-9f4e-2f1f3f0c8d55")
 
 
 async def load_messages(conversation: ConversationHandle, limit: int | None = None) -> list[ModelMessage]:
@@ -27,10 +30,11 @@ async def save_messages(
     conversation: ConversationHandle, messages: Sequence[ModelMessage], *, key: str | None = None
 ) -> None:
     """Add messages such as `result.new_messages()` in one step; with the same `key` only once."""
-    given = fields_of(messages)
-    if given:
-        named = None if key is None else IdempotencyKey.of(f"append {conversation.id}", key, given)
-        await conversation.append(*(message for each in given for message in FORM.messages([each])), key=named)
+    said = [message for each in fields_of(messages) for message in FORM.messages([each])]
+    if key is not None:  # sent again they have to be the same
+        said = [message.model_copy(update={"id": str(uuid5(_IDS, f"{key} {at}"))}) for at, message in enumerate(said)]
+    if said:
+        await conversation.append(*said, key=key)
 
 
 def fields_of(messages: Sequence[ModelMessage]) -> list[dict[str, Any]]:
