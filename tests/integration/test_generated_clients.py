@@ -14,7 +14,7 @@ from threadkeep.conversation.scope import LOCAL
 PATIENCE = 120
 NOT_GENERATED = {"GET /v1/export", "POST /v1/conversations/{id}/turns/{turn}/stream"}
 """A body, or an answer, of JSON Lines or of a ZIP archive, which openapi-python-client does not know: see
-docs/reference/http-api.md."""
+docs/howto/generate-a-client.md."""
 
 IN_PYTHON = """
 import importlib, os, pkgutil
