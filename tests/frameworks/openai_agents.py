@@ -329,6 +329,11 @@ async def test_agents_run_on_a_server_of_ours_as_their_model(tmp_path: Path) -> 
             agent = Agent(name="guide", instructions="Be kind.", model=model, tools=[locate])
             result = await Runner.run(agent, "use locate\nuse locate locate\nthere")
             assert result.final_output.startswith("there [hall 0 is in Oslo]")
+            more = [*result.to_input_list(), {"role": "user", "content": "and then?"}]
+            assert (await Runner.run(agent, more)).final_output == "and then? "
+        native = ask.with_options(base_url=server.url)
+        listed: Any = await native.get("/v1/conversations", cast_to=object)
+        assert len(listed["data"]) == 1, "the SDK sends all of a run again and again; it is stored once"
         conversation = (await ask.conversations.create()).id
         agent = Agent(name="guide", instructions="Be kind.", model=responses, tools=[locate])
         for how in (

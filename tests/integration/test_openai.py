@@ -330,6 +330,33 @@ async def test_function_tools_are_run_by_the_client() -> None:
             assert plain((await ask.responses.retrieve(asked.id)).output) == plain(asked.output)
 
 
+async def test_a_transcript_that_is_sent_again_is_stored_once() -> None:
+    async with obliging() as server:
+        ask = client(server.url)
+        told: list[Any] = [{"role": "user", "content": "think\nuse look locate\ndone"}]
+        for _ in range(2):
+            last = await ask.responses.create(model="helper", input=told, tools=[LOCATE], instructions="Be kind.")
+            told += plain(last.output)
+            outputs = [
+                {"type": "function_call_output", "call_id": item.call_id, "output": "Oslo"}
+                for item in last.output
+                if item.type == "function_call"
+            ]
+            told += outputs or [{"role": "user", "content": "more"}]
+        last = await ask.responses.create(model="helper", input=told, instructions="Be kind.")
+        items = [item async for item in ask.conversations.items.list(last.conversation.id, order="asc")]
+        assert [getattr(item, "role", item.type) for item in items] == [
+            *("user", "reasoning", "assistant", "function_call", "mcp_call", "function_call_output"),
+            *("assistant", "user", "assistant"),
+        ]
+        assert len((await server.client.get("/v1/conversations")).json()["data"]) == 1
+        changed = [{"role": "user", "content": "Something else."}, *told[1:]]
+        for other in (changed, told[1:], [*told[:-2], {**told[-2], "content": []}, told[-1]]):
+            begun = await ask.responses.create(model="helper", input=other, tools=[LOCATE])
+            assert begun.conversation != last.conversation, "another history is another conversation"
+            assert begun.output_text == "more "
+
+
 async def test_another_agent_may_go_on_with_the_results() -> None:
     async with obliging() as server:
         ask = client(server.url)
@@ -586,7 +613,12 @@ async def test_nobody_reaches_what_is_anothers() -> None:
                 tools=[LOCATE],
                 extra_headers={"x-stainless-retry-count": "1"},
             )
-            assert repeated.conversation != mine.conversation
+            along: list[Any] = [{"role": "user", "content": "use locate\nsecret"}, *plain(mine.output), *output]
+            brought = await other.responses.create(model="helper", input=along, tools=[LOCATE])
+            assert mine.conversation not in (repeated.conversation, brought.conversation)
+            with pytest.raises(openai.NotFoundError) as refused:
+                await other.vector_stores.list()
+            assert (refused.value.code, refused.value.type) == ("not_found", "invalid_request_error")
         with pytest.raises(openai.AuthenticationError):
             await client(server.url, key="tk_nobody").models.list()
         await ada.responses.create(input=output, previous_response_id=mine.id)

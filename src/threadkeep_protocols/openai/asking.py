@@ -23,6 +23,7 @@ from threadkeep_protocols.openai.going_on import go_on, waiting_for
 from threadkeep_protocols.openai.ids import ResponseId, conversation_named, conversation_of
 from threadkeep_protocols.openai.stretch import FORM, Stretch
 from threadkeep_protocols.openai.taking import InputReader, Taken
+from threadkeep_protocols.openai.transcripts import recognised
 
 REQUEST = "openai_request"
 """What conversations have in their metadata that began with a response: a digest of the request."""
@@ -66,23 +67,33 @@ class Asking:
 
     async def stretch(self) -> Stretch:
         """Return what answers the request."""
+        self._body.check()
+        self._conversations.check_assistant(self._body.model)
+        chat, before = await self._named()
+        if (answered := await self._answered_before(chat)) is not None:
+            return answered
+        given = self._body.input
+        if chat is None and (known := await recognised(self._conversations, self._request.scope, given)):
+            chat, before, given = known
+            if (answered := await self._answered_before(chat)) is not None:
+                return answered
+        taken = await InputReader(self._conversations, self._request.scope).read(given)
+        if chat is None:
+            return await self._begin(taken)
+        if taken.decisions:
+            return await self._go_on(chat, before, taken)
+        return await self._send(chat, before, taken.messages)
+
+    async def _named(self) -> tuple[ConversationHandle | None, ResponseId | None]:
+        """Return the conversation that the request names, and the response in it."""
         body, chat, before = self._body, None, None
-        body.check()
-        self._conversations.check_assistant(body.model)
         if body.previous_response_id is not None:
             before = ResponseId.read(body.previous_response_id)
             chat = await conversation_of(self._conversations, self._request.scope, before)
             await Stretch(chat, chat.turn(before.turn), before.begin).open(self._conversations)
         elif body.conversation_id is not None:
             chat = await conversation_named(self._conversations, self._request.scope, body.conversation_id)
-        if (known := await self._answered_before(chat)) is not None:
-            return known
-        taken = await InputReader(self._conversations, self._request.scope).read(body.input)
-        if chat is None:
-            return await self._begin(taken)
-        if taken.decisions:
-            return await self._go_on(chat, before, taken)
-        return await self._send(chat, before, taken.messages)
+        return chat, before
 
     # Requests that come again
 

@@ -11,7 +11,7 @@ from threadkeep.errors import NotFound
 from threadkeep_protocols.chats import MOST_SEARCHED, who_is_asked
 from threadkeep_protocols.openai.events import Callers, EventWriter
 from threadkeep_protocols.openai.items import Json, approval_item, message_item, result_item
-from threadkeep_protocols.openai.stretch import opening_of
+from threadkeep_protocols.openai.stretch import opening_of, told_of
 from threadkeep_protocols.parts import AnswerCall, AnswerReader
 
 Order = Literal["asc", "desc"]
@@ -59,10 +59,18 @@ class ConversationItems:
                 break
         raise NotFound("There is no such item in this conversation.")
 
+    async def up_to(self, entry: int) -> list[Json]:
+        """Return all items of the branch that ends in an entry, without instructions that came beside questions."""
+        said = (each async for each in self._chat.reading.branch(head=entry) if not _is_instructions(each))
+        return await self._together(said)
+
     async def of(self, entries: Sequence[Entry]) -> list[Json]:
         """Return the items of entries that follow each other."""
+        return await self._together(_iterated(entries))
+
+    async def _together(self, entries: AsyncIterator[Entry]) -> list[Json]:
         items: list[Json] = []
-        async for group in self._grouped(_iterated(entries), "asc"):
+        async for group in self._grouped(entries, "asc"):
             items += group.items
         return items
 
@@ -97,7 +105,7 @@ class ConversationItems:
         conversation = self._chat.value
         client = await self._client_tools(entries[0].turn, first)
         callers = Callers(client, who_is_asked(self._conversations, conversation))
-        reader, writer = AnswerReader(entries[0].turn), EventWriter({}, callers)
+        reader, writer = AnswerReader(entries[0].turn), EventWriter(self._chat.id, {}, callers)
         for entry in entries:
             for change in reader.take_entry(entry):
                 writer.tell(change)
@@ -127,6 +135,10 @@ def listed(items: list[Json], *, has_more: bool) -> Json:
     """Return a list as the API has it."""
     ids = [item["id"] for item in items] or [None]
     return {"object": "list", "data": items, "first_id": ids[0], "last_id": ids[-1], "has_more": has_more}
+
+
+def _is_instructions(entry: Entry) -> bool:
+    return isinstance(entry.body, Message) and bool(told_of(entry.body).get("instructions"))
 
 
 def _call(reader: AnswerReader, id: str) -> AnswerCall | None:

@@ -57,9 +57,10 @@ class Callers:
 
 
 class EventWriter:
-    """Writes the events of a response; `facts` are what is known of it from the beginning."""
+    """Writes the events of a response in a conversation; `facts` are what is known of it from the beginning."""
 
-    def __init__(self, facts: Json, callers: Callers) -> None:
+    def __init__(self, conversation: str, facts: Json, callers: Callers) -> None:
+        self._of = conversation
         self._facts = facts
         self._callers = callers
         self._number = -1
@@ -76,7 +77,7 @@ class EventWriter:
         if self._open is None:
             return self._output
         part, pieces = self._open
-        return [*self._output[:-1], text_item(part, "".join(pieces), is_whole=False)]
+        return [*self._output[:-1], text_item(part, "".join(pieces), self._of, is_whole=False)]
 
     def shown(self, status: str, end: AnswerEnded | None = None) -> Json:
         """Return the response as it is now."""
@@ -155,7 +156,7 @@ class EventWriter:
 
     def _begin_text(self, text: AnswerText) -> Iterator[Json]:
         self._open = text, []
-        item = text_item(text, "", is_whole=False)
+        item = text_item(text, "", self._of, is_whole=False)
         yield self._add(item)
         if text.is_reasoning:
             part: Json = {"type": "summary_text", "text": ""}
@@ -166,14 +167,14 @@ class EventWriter:
     def _grow(self, text: AnswerText, more: str) -> Json:
         if self._open is not None:
             self._open[1].append(more)
-        about = self._about(text_item(text, "", is_whole=False))
+        about = self._about(text_item(text, "", self._of, is_whole=False))
         if text.is_reasoning:
             return self._event("response.reasoning_summary_text.delta", len(more), **about, summary_index=0, delta=more)
         return self._event("response.output_text.delta", len(more), **about, content_index=0, delta=more, logprobs=[])
 
     def _end_text(self, text: AnswerText) -> Iterator[Json]:
         self._open = None
-        item = text_item(text, text.text, is_whole=True)
+        item = text_item(text, text.text, self._of, is_whole=True)
         about, said = self._about(item), text.text
         if text.is_reasoning:
             about["summary_index"] = 0
@@ -202,8 +203,8 @@ class EventWriter:
                 yield from self._begin_call(call)
 
     def _function_call(self, call: AnswerCall) -> Iterator[Json]:
-        item, arguments = function_call_item(call), arguments_of(call.call)
-        yield self._add(function_call_item(call, is_whole=False))
+        item, arguments = function_call_item(call, self._of), arguments_of(call.call)
+        yield self._add(function_call_item(call, self._of, is_whole=False))
         about = self._about(item)
         yield self._event("response.function_call_arguments.delta", **about, delta=arguments)
         yield self._event("response.function_call_arguments.done", **about, name=call.call.name, arguments=arguments)
@@ -211,7 +212,7 @@ class EventWriter:
 
     def _begin_call(self, call: AnswerCall) -> Iterator[Json]:
         arguments, was_asked = arguments_of(call.call), self._callers.asks(call.call.name)
-        item = server_call_item(call, was_asked=was_asked, is_begun=True)
+        item = server_call_item(call, self._of, was_asked=was_asked, is_begun=True)
         item |= {"output": None, "error": None, "status": "in_progress"}
         yield self._add(item)
         about = self._about(item)
@@ -227,7 +228,7 @@ class EventWriter:
             yield self._add(item)
             yield self._done(item)
         elif call.has_result:
-            item = server_call_item(call, was_asked=self._callers.asks(call.call.name))
+            item = server_call_item(call, self._of, was_asked=self._callers.asks(call.call.name))
             if item["id"] not in self._places:
                 yield from self._begin_call(call)
             yield self._event(f"response.mcp_call.{item['status']}", **self._about(item))

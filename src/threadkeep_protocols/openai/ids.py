@@ -7,7 +7,6 @@ which `begin`s behind the entry that told of the wait.
 import re
 from typing import NamedTuple
 
-from threadkeep.conversation.message import ToolCall
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
@@ -17,6 +16,8 @@ from threadkeep_protocols.dialects.exchange import find
 CONVERSATION = "conv_"
 APPROVAL = "mcpr_"
 _RESPONSE = re.compile(r"resp_([1-9]\d{0,14})(?:\.([1-9]\d{0,14}))?-(.{1,128})")
+
+_ITEM = re.compile(r"(?:msg|rs|fc|mcp)_[^~].*~([^~]{1,128})")
 
 
 class ResponseId(NamedTuple):
@@ -53,10 +54,17 @@ async def conversation_of(conversations: Conversations, scope: Scope, response: 
 
 
 def said_id(message: str) -> str:
-    """Return the id of a message, or of a piece of one."""
+    """Return the id of what a person said."""
     return f"msg_{message}"
 
 
-def call_item_id(kind: str, message: str, call: ToolCall) -> str:
-    """Return the id of an item that is about a call: `fc`, `mcp`."""
-    return f"{kind}_{message}-{call.id}"
+def item_id(kind: str, piece: str, conversation: str) -> str:
+    """Return the id of an item of an answer (`msg`, `rs`, `fc`, `mcp`): it says in which conversation the item is, so
+    that a client which sends it again, as a part of what was said before, is known to go on there."""
+    return f"{kind}_{piece}~{conversation}"
+
+
+def conversation_in(item: str) -> str | None:
+    """Return the conversation that the id of an item says that it is in."""
+    found = _ITEM.fullmatch(item)
+    return found and found[1]

@@ -6,7 +6,7 @@ from typing import Any
 from threadkeep.conversation.entry import Approval
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.parts import Attachment, Part, Raw, in_order
-from threadkeep_protocols.openai.ids import APPROVAL, call_item_id, said_id
+from threadkeep_protocols.openai.ids import APPROVAL, item_id, said_id
 from threadkeep_protocols.parts import AnswerCall, AnswerText
 
 Json = dict[str, Any]
@@ -14,14 +14,20 @@ SERVER = "threadkeep"
 """The label of the server that runs tools: this one."""
 
 
-def text_item(text: AnswerText, said: str, *, is_whole: bool) -> Json:
-    """Return a piece of an answer: text, or reasoning."""
+def text_item(text: AnswerText, said: str, of: str, *, is_whole: bool) -> Json:
+    """Return a piece of an answer `of` a conversation: text, or reasoning."""
     status = "completed" if is_whole else "in_progress"
     if text.is_reasoning:
         summary = [{"type": "summary_text", "text": said}] if said else []
-        return {"type": "reasoning", "id": f"rs_{text.id}", "summary": summary, "status": status}
+        return {"type": "reasoning", "id": item_id("rs", text.id, of), "summary": summary, "status": status}
     content = [output_text(said)] if said else []
-    return {"type": "message", "id": said_id(text.id), "role": "assistant", "status": status, "content": content}
+    return {
+        "type": "message",
+        "id": item_id("msg", text.id, of),
+        "role": "assistant",
+        "status": status,
+        "content": content,
+    }
 
 
 def output_text(text: str) -> Json:
@@ -29,11 +35,11 @@ def output_text(text: str) -> Json:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def function_call_item(call: AnswerCall, *, is_whole: bool = True) -> Json:
+def function_call_item(call: AnswerCall, of: str, *, is_whole: bool = True) -> Json:
     """Return a call that the client runs."""
     return {
         "type": "function_call",
-        "id": call_item_id("fc", call.message, call.call),
+        "id": item_id("fc", f"{call.message}-{call.id}", of),
         "call_id": call.id,
         "name": call.call.name,
         "arguments": arguments_of(call.call) if is_whole else "",
@@ -41,11 +47,11 @@ def function_call_item(call: AnswerCall, *, is_whole: bool = True) -> Json:
     }
 
 
-def server_call_item(call: AnswerCall, *, was_asked: bool, is_begun: bool = False) -> Json:
+def server_call_item(call: AnswerCall, of: str, *, was_asked: bool, is_begun: bool = False) -> Json:
     """Return a call that runs here; with its result, if it has one."""
     item: Json = {
         "type": "mcp_call",
-        "id": call_item_id("mcp", call.message, call.call),
+        "id": item_id("mcp", f"{call.message}-{call.id}", of),
         "server_label": SERVER,
         "name": call.call.name,
         "arguments": "" if is_begun else arguments_of(call.call),

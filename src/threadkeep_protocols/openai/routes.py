@@ -3,6 +3,8 @@
 from fastapi import APIRouter
 
 from threadkeep.conversations import Conversations
+from threadkeep.errors import NotFound
+from threadkeep.server.identity.guards import Who
 from threadkeep.settings import Settings
 from threadkeep_protocols.openai.completions import add_completions
 from threadkeep_protocols.openai.conversations import API, add_conversations, add_items
@@ -19,4 +21,9 @@ def openai_routes(conversations: Conversations, settings: Settings) -> APIRouter
     add_items(router, conversations)
     add_completions(router, conversations, settings)
     add_models(router, conversations)
+
+    @router.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+    async def nothing(who: Who, path: str) -> None:
+        raise NotFound("There is nothing at this address.")
+
     return router

@@ -60,7 +60,7 @@ class Stretch:
         self.chat = chat
         self.turn = turn
         self.begin = begin
-        self.writer = EventWriter({}, Callers(frozenset(), lambda name: False))
+        self.writer = EventWriter(chat.id, {}, Callers(frozenset(), lambda name: False))
         self._reader = AnswerReader(turn.number)
         self._wait: Entry | None = None
         self._before: int | None = None
@@ -78,7 +78,7 @@ class Stretch:
             await self._read_before(self.begin)
         conversation = await self.chat.read()
         callers = Callers(frozenset(tool.name for tool in change.tools), who_is_asked(conversations, conversation))
-        self.writer = EventWriter(self._facts(conversation, opening, change), callers)
+        self.writer = EventWriter(self.chat.id, self._facts(conversation, opening, change), callers)
         return self
 
     async def _read_before(self, begin: int) -> None:

@@ -78,7 +78,7 @@ class InputReader:
             case "mcp_approval_response":
                 self._decided(item)
             case "reasoning":
-                self._thought += _texts(item.get("summary") or item.get("content") or [])
+                self._thought += texts_of(item.get("summary") or item.get("content") or [])
             case "mcp_approval_request" | "mcp_list_tools":
                 pass  # what came of it is told by items behind it
             case other:
@@ -89,7 +89,7 @@ class InputReader:
         if role is None:
             raise InvalidValue("A message is one of user, assistant, system or developer.")
         if role is Role.ASSISTANT:
-            self._add(Message(role=role, content="".join(_texts(item.get("content"))), parts=self._thoughts()))
+            self._add(Message(role=role, content="".join(texts_of(item.get("content"))), parts=self._thoughts()))
             return
         text, parts = await content_of(item.get("content"), self._conversations, self._scope)
         self._add(Message(role=role, content=text, parts=parts if role is Role.USER else ()))
@@ -177,12 +177,12 @@ def _output(given: object) -> str:
     """Return the result of a call as text."""
     if isinstance(given, str):
         return given
-    texts = _texts(given)
+    texts = texts_of(given)
     return "\n".join(texts) if texts else json.dumps(given, ensure_ascii=False)
 
 
-def _texts(given: object) -> list[str]:
-    """Return the texts in the parts of an item."""
+def texts_of(given: object) -> list[str]:
+    """Return the texts in the content of an item."""
     if isinstance(given, str):
         return [given]
     parts: Sequence[Any] = given if isinstance(given, list) else ()
