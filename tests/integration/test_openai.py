@@ -156,8 +156,8 @@ async def whole_of(told: Told, weak: Client, ask: Callable[[], Awaitable[Any]]) 
             continue
 
 
-async def test_it_is_a_client_as_any_other() -> None:
-    async with obliging() as server:
+async def test_it_is_a_client_as_any_other(lane: str) -> None:
+    async with obliging(lane) as server:
         ask = client(server.url)
         assert [model.id async for model in ask.models.list()] == ["helper", "other"]
         assert (await ask.models.retrieve("other")).owned_by == "threadkeep"
@@ -276,8 +276,8 @@ async def test_a_server_killed_in_mid_answer_goes_on_and_its_clients_with_it(tmp
             assert len((await http.get("/v1/conversations")).json()["data"]) == 2
 
 
-async def test_a_request_that_the_client_sends_again_is_not_asked_twice() -> None:
-    async with obliging(pace=0.002) as server:
+async def test_a_request_that_the_client_sends_again_is_not_asked_twice(lane: str) -> None:
+    async with obliging(lane, pace=0.002) as server:
         whole = client(server.url)
         for streams in (False, True):
             first = await whole.responses.create(model="helper", input=f"begin {streams}")
