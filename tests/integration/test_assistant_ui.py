@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
+from tests.backends import url_of
 from tests.clients import NODE, client, node_tests
 from tests.integration.obliging import obliging
 from tests.integration.serving import PATIENCE, Server
@@ -21,8 +23,11 @@ HELLO = {"role": "user", "parts": [{"type": "text", "text": "Hello"}]}
 KEPT = {"parent_id": None, "format": "ai-sdk/v6", "content": HELLO}
 
 
-async def test_the_client_of_assistant_cloud_does_what_its_own_tests_say(tmp_path: Path) -> None:
-    async with obliging(pace=0.002) as server:
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+async def test_the_client_of_assistant_cloud_does_what_its_own_tests_say(
+    backend: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    async with obliging(url_of(backend, tmp_path, request), pace=0.002) as server:
         await node_tests("assistant-ui", TESTS, tmp_path, THREADKEEP_URL=server.url)
 
 
