@@ -19,6 +19,7 @@ import {
   useAuiState,
 } from "@assistant-ui/react";
 import { AssistantChatTransport, useAISDKChat, useChatRuntime } from "@assistant-ui/react-ai-sdk";
+import { lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
 import { useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 
@@ -41,6 +42,7 @@ function App() {
   const runtime = useChatRuntime({
     cloud,
     transport: new AssistantChatTransport({ api: chats, resumable }),
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
     onThreadIdChange: (thread) => history.replaceState(null, "", thread ? `#${thread}` : "#"),
   });
   const [opened] = useState(() => location.hash.slice(1));
@@ -140,11 +142,23 @@ function UserEditComposer() {
 function AssistantMessage() {
   return (
     <MessagePrimitive.Root data-role="assistant">
-      <MessagePrimitive.Parts />
+      <MessagePrimitive.Parts components={{ tools: { Fallback: Tool } }} />
       <ActionBarPrimitive.Reload>Answer again</ActionBarPrimitive.Reload>
       <ActionBarPrimitive.FeedbackNegative>Not good</ActionBarPrimitive.FeedbackNegative>
       <Branches />
     </MessagePrimitive.Root>
+  );
+}
+
+// A tool call; some wait until a person allows them, also after a reload and on another device.
+function Tool({ toolName, args, result, approval, respondToApproval }) {
+  const isAsked = approval && approval.approved === undefined && result === undefined;
+  return (
+    <p data-testid="tool">
+      {toolName}({JSON.stringify(args)}) {result === undefined ? "" : `= ${JSON.stringify(result)}`}
+      {isAsked && <button onClick={() => respondToApproval({ approved: true })}>Allow</button>}
+      {isAsked && <button onClick={() => respondToApproval({ approved: false })}>Refuse</button>}
+    </p>
   );
 }
 

@@ -11,6 +11,7 @@ from playwright.async_api import BrowserContext, Page, expect
 from tests.browser.bundling import AppTab, app_of
 from tests.browser.conftest import Serve
 from tests.browser.waiting import patiently
+from tests.integration.obliging import obliging
 from tests.integration.serving import Server, serving
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL
@@ -156,6 +157,24 @@ async def test_threads_are_renamed_archived_restored_and_deleted(context: Browse
         await tab.page.reload()
         await expect(tab.threads).to_have_count(1)
         await expect(tab.threads).to_contain_text("Who are you")
+
+
+async def test_a_tool_waits_for_a_person_through_a_reload(context: BrowserContext, app: str) -> None:
+    async with obliging(cors_origins=(app,)) as server:
+        tab = ThreadTab(await context.new_page(), app, server.url)
+        await tab.open()
+        await tab.say("use remove\nuse remove\ndone")
+        tool = tab.page.get_by_test_id("tool")
+        for count, answer in enumerate(("Allow", "Refuse"), start=1):
+            await expect(tool).to_have_count(count)
+            await expect(tab.button(answer)).to_be_visible()
+            await tab.page.reload()
+            await tab.button(answer).click()
+        await expect(tab.answers).to_contain_text("done")
+        await expect(tool.first).to_contain_text('"removed hall 0"')
+        results = [each["content"] for each in await messages_in(server, tab.chat) if each["role"] == "tool"]
+        assert results[0] == "removed hall 0"
+        assert "removed" not in results[1]
 
 
 async def test_a_picture_is_uploaded_sent_and_seen_after_a_reload(context: BrowserContext, app: str) -> None:
