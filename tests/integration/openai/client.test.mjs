@@ -3,24 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI from "openai";
+import { cutting } from "./served.mjs";
 
 const baseURL = `${process.env.THREADKEEP_URL}/openai/v1`;
 const ask = new OpenAI({ baseURL, apiKey: "none", maxRetries: 0 });
 const LOCATE = { type: "function", name: "locate", parameters: { type: "object", properties: {} }, strict: false };
 
-/** A network that breaks off an answer after so many bytes, each time. */
-const breaking = (sizes) => async (address, init) => {
-  const answer = await fetch(address, init);
-  let left = sizes.shift() ?? Infinity;
-  const cut = new TransformStream({
-    transform(chunk, to) {
-      if (left > 0) to.enqueue(chunk.subarray(0, left));
-      left -= chunk.length;
-      if (left <= 0) to.error(new TypeError("network error"));
-    },
-  });
-  return new Response(answer.body?.pipeThrough(cut) ?? null, { status: answer.status, headers: answer.headers });
-};
+/** A network that breaks off its first answers after so many bytes each. */
+const breaking = (sizes) => (...given) => (sizes.length ? cutting(sizes.shift()) : fetch)(...given);
 
 /** The text of a response, from as many streams as it takes. */
 async function read(client, question) {
