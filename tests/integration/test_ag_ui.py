@@ -143,6 +143,15 @@ async def test_thousands_of_messages_from_elsewhere_are_kept_once() -> None:
         assert await kept.reading.count() == 2004
 
 
+async def test_a_run_whose_message_has_no_id_is_done_once_too() -> None:
+    async with obliging() as server:
+        body = {"threadId": "t", "runId": "r\n", "messages": [{"role": "user", "content": "hello"}]}
+        for _ in range(2):
+            answer = await server.client.post("/ag-ui/helper", json=body)
+            assert "hello " in answer.text
+        assert await server.conversations.at(LOCAL, "t").reading.count() == 2
+
+
 async def test_the_example_goes_on_in_its_thread(tmp_path: Path) -> None:
     (tmp_path / "node_modules").symlink_to(client(CLIENTS) / "node_modules")
     shutil.copy(ROOT / "examples" / "ag_ui_chat.mjs", tmp_path)

@@ -68,6 +68,9 @@ class _Sending:
     async def send(self) -> AgentRun:
         """Store the message where the transcript has it, or find it."""
         items = await said_in(self._chat, NEAR)
+        for item in items:
+            if isinstance(item, Entry) and isinstance(item.body, Message) and self._asked.stands_in(item):
+                return await self._again(items, item, item.body)
         place = await place_of(self._chat, items, self._body.said[:-1])
         with suppress(KeyReused):
             return await self._accept(items, place, self._asked.own_id)
@@ -91,6 +94,7 @@ class _Sending:
             [*content, *self._context(items), run_part(self._body.runId).model_dump()],
             parent=parent,
             id=id,
+            key=self._key("send"),
             policy=policy,
             tools=self._tools(),
         )
