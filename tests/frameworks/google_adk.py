@@ -1,6 +1,7 @@
 """The service of sessions for Google's ADK, beside the kit's own services and driven by its runner."""
 
 import asyncio
+import os
 import runpy
 from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
@@ -155,8 +156,14 @@ async def test_a_session_that_somebody_went_on_with_is_stale(conversations: Conv
     assert [each.id for each in stored.events] == [each.id for each in said[:3]]
 
 
-async def test_states_of_users_and_apps_lose_no_change(conversations: Conversations) -> None:
-    service = AdkSessions(conversations)
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
+async def test_states_of_users_and_apps_lose_no_change(store: str, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/a.db" if store == "sqlite" else os.environ["THREADKEEP_TEST_URL"]
+    async with threadkeep.open(url) as conversations:
+        await _written_at_once(AdkSessions(conversations, tenant="acme"))
+
+
+async def _written_at_once(service: AdkSessions) -> None:
 
     async def one(number: int) -> None:
         session = await service.create_session(app_name="weather", user_id=f"u{number % 2}")

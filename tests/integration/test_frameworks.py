@@ -33,7 +33,7 @@ def test_the_adapters_of(name: str, tmp_path: Path, request: pytest.FixtureReque
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
