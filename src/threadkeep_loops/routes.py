@@ -43,6 +43,10 @@ TURNS = "/v1/conversations/{id}/turns"
 _ACKNOWLEDGED: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/x-ndjson": {}}, "description": "How much is stored by now, line by line."}
 }
+_BEGUN: dict[int | str, dict[str, Any]] = {
+    200: {"model": ShownLoop, "description": "The turn that the same request began before."},
+    202: {"model": ShownLoop, "description": "The turn waits in the queue."},
+}
 _NDJSON = {"requestBody": {"required": True, "content": {"application/x-ndjson": {"schema": {"type": "string"}}}}}
 
 
@@ -56,7 +60,7 @@ def loop_routes(conversations: Conversations, settings: Settings) -> APIRouter:
 
 
 def _beginning(router: APIRouter, conversations: Conversations) -> None:
-    @router.post(TURNS, status_code=201, summary="Begin a turn that a loop of your own runs")
+    @router.post(TURNS, status_code=201, responses=_BEGUN, summary="Begin a turn that a loop of your own runs")
     async def begin(who: Who, id: ConversationId, body: BeginBody, key: Key, response: Response) -> ShownLoop:
         conversation = await conversations.named(who.scope, id)
         begun, token = await _loops(conversation).begin_elsewhere(

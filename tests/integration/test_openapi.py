@@ -81,6 +81,7 @@ FREE = {
     "names",
     "metadata",
     "state",
+    "set",
     "args",
     "parameters",
     "tool_trace",

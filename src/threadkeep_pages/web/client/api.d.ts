@@ -6849,8 +6849,26 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The turn that the same request began before. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShownLoop"];
+                };
+            };
             /** @description Successful Response */
             201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShownLoop"];
+                };
+            };
+            /** @description The turn waits in the queue. */
+            202: {
                 headers: {
                     [name: string]: unknown;
                 };
