@@ -27,13 +27,15 @@ from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolC
 from pydantic_ai.usage import RequestUsage
 
 import threadkeep
+from tests.integration.killable import killable
 from tests.people import asked
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
 from threadkeep.errors import KeyReused
 from threadkeep_integrations.pydantic_ai import continue_turn, load_messages, run_turn, save_messages
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
 ADA = Scope(tenant="acme", user="ada")
 AT = datetime(2026, 11, 19, 12, tzinfo=UTC)
 IMAGE = BinaryContent(data=b"\x00\xff" * 400_000, media_type="image/png")
@@ -308,3 +310,12 @@ async def test_the_example_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
         "tool: 4 degrees and rain in Oslo",
         "assistant: Take a coat: 4 degrees and rain.",
     ]
+
+
+async def test_a_history_is_kept_on_a_server(tmp_path: Path) -> None:
+    python = str(ROOT / ".venv" / "bin" / "python")
+    async with killable(tmp_path, 0, python) as server, threadkeep.connect(server.url) as conversations:
+        conversation = await conversations.get_or_create("chat-1")
+        for _ in range(2):
+            await save_messages(conversation, HISTORY, key="run-1")
+        assert await load_messages(conversation) == HISTORY
