@@ -22,12 +22,14 @@ Save = Callable[[str, Sequence[Said]], Awaitable[None]]
 
 
 class Rivals(NamedTuple):
-    """How the framework's own store saves, what that is, how ours does, and whether it is to be faster."""
+    """How the framework's own store saves, what that is, how ours does, whether it is to be faster, and how many times
+    at 5,000 messages."""
 
     name: str
     theirs: Save
     ours: Save
     has_store: bool = True
+    times: float = 1
 
 
 Row = Callable[[Path, Conversations], AbstractAsyncContextManager[Rivals]]
@@ -60,6 +62,37 @@ async def google_adk(folder: Path, conversations: Conversations) -> AsyncIterato
     theirs = DatabaseSessionService(f"sqlite+aiosqlite:///{folder}/adk.db", connect_args={"timeout": 120})
     yield Rivals("DatabaseSessionService", saving(theirs), saving(AdkSessions(conversations)))
     await theirs.close()
+
+
+@asynccontextmanager
+async def langgraph(folder: Path, conversations: Conversations) -> AsyncIterator[Rivals]:
+    """A run of a graph: it loads the thread, answers and saves, with what that costs in LangGraph itself."""
+    from langchain_core.messages import AIMessage, HumanMessage
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+    from langgraph.graph import START, MessagesState, StateGraph
+
+    from threadkeep_integrations.langgraph import LogCheckpointer
+
+    def saving(checkpointer: Any) -> Save:
+        def answer(state: MessagesState) -> dict[str, Any]:
+            return {"messages": [AIMessage(state["messages"][-1].additional_kwargs["answer"])]}
+
+        built = StateGraph(MessagesState)
+        built.add_node("answer", answer)
+        built.add_edge(START, "answer")
+        graph = built.compile(checkpointer=checkpointer)
+
+        async def save(session: str, said: Sequence[Said]) -> None:
+            thread: Any = {"configurable": {"thread_id": session}}
+            *before, (question, answer) = said
+            messages = [message for turn in before for message in (HumanMessage(turn[0]), AIMessage(turn[1]))]
+            asked = HumanMessage(question, additional_kwargs={"answer": answer})
+            await graph.ainvoke({"messages": [*messages, asked]}, thread)
+
+        return save
+
+    async with AsyncSqliteSaver.from_conn_string(str(folder / "langgraph.db")) as theirs:
+        yield Rivals("AsyncSqliteSaver", saving(theirs), saving(LogCheckpointer(conversations)), times=20)
 
 
 @asynccontextmanager

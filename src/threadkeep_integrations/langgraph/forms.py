@@ -7,7 +7,8 @@ a log can name another class.
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -107,26 +108,41 @@ def copied(value: Any) -> Any:
 class Item:
     """One element of a list: its form, and the entry of the message that shows it to people (0: there is none)."""
 
-    __slots__ = ("_checked", "_extra", "_fields", "_given", "entry", "form")
+    __slots__ = ("entry", "extra", "fields", "form", "given")
 
     def __init__(self, form: Form, entry: int = 0) -> None:
         self.form = form
         self.entry = entry
-        self._checked: BaseMessage | None = None
-        self._fields: dict[str, Any] = {}
-        self._extra: dict[str, Any] | None = None
-        self._given: BaseMessage | None = None
+        self.given: Any = None
+        self.fields: dict[str, Any] = {}
+        self.extra: dict[str, Any] | None = None
 
     def value(self, serde: SerializerProtocol) -> Any:
-        """Return the element as an object. A message is checked once; a graph gets the same object again for as long as
-        nobody has changed it."""
-        given = self._given
-        if given is not None and given.__dict__ == self._fields and given.__pydantic_extra__ == self._extra:
+        """Return the element as an object: a message that was `given` again, if its `fields` are what they were."""
+        given = self.given
+        if given is not None and given.__dict__ == self.fields and given.__pydantic_extra__ == self.extra:
             return given
-        if self._checked is None:
-            value = value_of(self.form, serde)
-            if "message" not in self.form:
-                return value
-            self._checked, self._fields, self._extra = value, value.__dict__, value.__pydantic_extra__
-        self._given = value_of(self.form, serde)
-        return self._given
+        value = value_of(self.form, serde)
+        if "message" in self.form:
+            self.given, same = value, value_of(self.form, serde)
+            self.fields, self.extra = same.__dict__, same.__pydantic_extra__
+        return value
+
+
+_given, _fields, _extra, _dict_of, _extra_of = map(
+    attrgetter, ("given", "fields", "extra", "__dict__", "__pydantic_extra__")
+)
+
+
+def values_of(items: Sequence[Item], serde: SerializerProtocol) -> list[Any]:
+    """Return all elements as objects. Mostly nobody has changed any, which is seen at once."""
+    for item in items:
+        if item.given is None and "message" in item.form:
+            item.value(serde)
+    given = [*map(_given, items)]
+    try:
+        is_same = [*map(_dict_of, given)] == [*map(_fields, items)]
+        is_same = is_same and [*map(_extra_of, given)] == [*map(_extra, items)]
+    except AttributeError:  # not all of them are messages
+        is_same = False
+    return given if is_same else [item.value(serde) for item in items]

@@ -14,7 +14,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from threadkeep_integrations.langgraph.forms import copied, value_of
+from threadkeep_integrations.langgraph.forms import copied, value_of, values_of
 from threadkeep_integrations.langgraph.lists import Handed, ListVersion
 from threadkeep_integrations.langgraph.thread import Saved, Thread
 
@@ -80,7 +80,7 @@ class ThreadReader:
         stored = self._thread.values[key]
         if not isinstance(stored, ListVersion):
             return value_of(stored, self._serde)
-        values = [item.value(self._serde) for item in stored.items()]
+        values = values_of(stored.items(), self._serde)
         if key in self._thread.snapshots:
             return _DeltaSnapshot(values)
         if hands:
