@@ -24,7 +24,7 @@ from threadkeep_integrations.langchain.messages import to_langchain
 from threadkeep_integrations.langgraph.forms import Form, form_of, is_plain, value_of
 from threadkeep_integrations.raw_items import plain
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("threadkeep.graphs.memory")
 
 KEY = "graph"
 """Where it stands in the state of the conversation."""
