@@ -240,7 +240,7 @@ async def test_a_file_that_was_refused_is_tried_again_and_one_that_cannot_be_rea
     chips = page.locator(".composer-box .chip")
     await page.evaluate("File.prototype.slice = function () { return { arrayBuffer: async () => { throw this; } }; }")
     await page.get_by_test_id("clip").set_input_files([NOTES])
-    await expect(chips).to_contain_text("This file cannot be read. Folders cannot be attached.")
+    await expect(chips).to_contain_text("This file cannot be read. If it is a folder, attach the files in it.")
     await page.reload()
     await page.get_by_role("button", name="Remove notes.md").click()
 

@@ -187,7 +187,7 @@ async def test_an_exported_page_is_text_wherever_it_is_opened(
     opened.on("request", lambda request: asked.append(request.url))
     opened.on("dialog", lambda dialog: asked.append(dialog.message))
     await opened.goto(file.as_uri())
-    await expect(opened.locator("article")).to_have_count(TURNS * 4)
+    await expect(opened.locator("article")).to_have_count(TURNS * 2)
     await opened.close()
     assert asked == [file.as_uri()]
 
