@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -46,26 +47,30 @@ class Form(NamedTuple):
 
     def by_message(self, messages: Iterable[Message]) -> Iterator[list[Any]]:
         """Yield the records of each message; those of a message that goes on in others come with the last of these."""
+        said = list(messages)
         first, begun, count = None, list[str](), 0
-        for message in messages:
+        for at, message in enumerate(said):
             match self._piece(message):
                 case None:
                     first, begun = None, []
-                    yield self._of_one(message)
+                    yield self._of_one(message, self._behind(said, at))
                     continue
                 case (0, count, text):
                     first, begun = message, [text]
-                case (at, count, text) if first is not None and at == len(begun):
+                case (number, count, text) if first is not None and number == len(begun):
                     begun.append(text)
                 case _:
                     first = None  # its beginning was left out
             is_whole = first is not None and len(begun) == count
-            yield self._joined(first, "".join(begun)) if first is not None and is_whole else []
+            joined = "".join(begun) if is_whole else ""
+            yield self._joined(first, joined, self._behind(said, at)) if first is not None and is_whole else []
 
     def begun(self, message: Message) -> list[Any]:
         """Return the records of a message, or only its first piece, so that they can be counted one by one."""
         piece = self._piece(message)
-        return self._of_one(message) if piece is None else [piece] if piece[0] == 0 else []
+        if piece is None:
+            return self._of_one(message, None)
+        return [piece] if piece[0] == 0 else []
 
     def _piece(self, message: Message) -> tuple[int, int, str] | None:
         match raw_items(message, self.of + PIECES):
@@ -74,20 +79,30 @@ class Form(NamedTuple):
             case _:
                 return None
 
-    def _of_one(self, message: Message) -> list[Any]:
-        kept = raw_items(message, self.of)
-        return self.plainest(message) if kept is None else self._checked(message, kept)
+    def _behind(self, said: Sequence[Message], at: int) -> Iterator[Role]:
+        """Yield who speaks in the messages that go with the one at a place."""
+        for message in islice(said, at + 1, None):
+            if raw_items(message, self.of) != []:
+                return
+            yield message.role
 
-    def _joined(self, first: Message, text: str) -> list[Any]:
+    def _of_one(self, message: Message, behind: Iterator[Role] | None) -> list[Any]:
+        kept = raw_items(message, self.of)
+        return self.plainest(message) if kept is None else self._checked(message, kept, behind)
+
+    def _joined(self, first: Message, text: str, behind: Iterator[Role]) -> list[Any]:
         with suppress(ValueError):
             if isinstance(records := json.loads(text), list):
-                return self._checked(first, records)
+                return self._checked(first, records, behind)
         return self.plainest(first)
 
-    def _checked(self, message: Message, records: list[Any]) -> list[Any]:
-        # Who may send a message may send parts: nobody speaks as somebody else by them, or breaks a session.
+    def _checked(self, message: Message, records: list[Any], behind: Iterator[Role] | None) -> list[Any]:
+        """Return records in which nobody speaks who does not speak in the message and those `behind` it (none: these
+        are not known). Who may send a message may send parts: nobody speaks as somebody else by them, or breaks a
+        session."""
         with suppress(AttributeError, LookupError, TypeError, ValueError):
-            if not records or self.said(records)[0].role is message.role:
+            roles = [each.role for record in records for each in self.said([record])]
+            if not roles or (roles[0] is message.role and (behind is None or _is_spoken(roles, message.role, behind))):
                 return records
         return self.plainest(message)
 
@@ -100,6 +115,15 @@ class Form(NamedTuple):
         first, *others = map(_shortened, said)
         silent = [Message(role=Role.ASSISTANT, parts=(part,)) for part in parts[1:]]
         return [_with(first, parts[0]), *silent, *map(self._following, others)]
+
+
+def _is_spoken(roles: Sequence[Role], speaker: Role, behind: Iterator[Role]) -> bool:
+    """Whether roles follow each other as speakers do, each of whom may speak several times."""
+    for role in roles:
+        if role is not speaker and role not in behind:
+            return False
+        speaker = role
+    return True
 
 
 def text_with_files(content: str, parts: Sequence[Part]) -> str:

@@ -1,5 +1,5 @@
 """The lines of a transcript of Claude Code as messages. Those in which nobody speaks (titles, modes, snapshots) stand
-beside the message before or behind which they were written.
+beside what Claude says, or beside an empty message of the assistant: never beside a person's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +24,16 @@ def said(lines: Sequence[Line]) -> list[Message]:
 
 
 def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Yield lines in groups of which at most one speaks."""
+    """Yield lines in groups of which at most one speaks: a person's alone, Claude's with those in which nobody does."""
     group: list[Line] = []
     for line in lines:
-        if _speaks(line) and any(map(_speaks, group)):
+        if group and _speaks(line) and (_is_persons(line) or any(map(_speaks, group))):
             yield group
             group = []
         group.append(line)
+        if _is_persons(line):
+            yield group
+            group = []
     if group:
         yield group
 
@@ -59,8 +62,13 @@ def _speaks(line: Line) -> bool:
         line.get("type") in ("user", "assistant")
         and line.get("isMeta") is not True
         and isinstance(message, dict)
+        and message.get("role") == line["type"]
         and isinstance(message.get("content"), str | list)
     )
+
+
+def _is_persons(line: Line) -> bool:
+    return line["type"] == "user" and _speaks(line)
 
 
 def _messages(line: Line) -> Iterator[Message]:

@@ -35,12 +35,13 @@ def _messages(event: Fields) -> Iterator[Message]:
         yield Message(role=Role.TOOL, content=_result_text(response), tool_result=told)
     parts = [part for part in _parts(event) if isinstance(part.get("text"), str)]
     text = "\n\n".join(part["text"] for part in parts if part["text"] and not part.get("thought"))
-    if event.get("author") == USER:
+    calls = tuple(_call(call) for call in _all(event, "function_call"))
+    by_model = (event.get("content") or {}).get("role") == "model" or calls
+    if event.get("author") == USER and not by_model:
         if text or not results:
             yield Message(role=Role.USER, content=text)
         return
     thoughts = "\n\n".join(part["text"] for part in parts if part["text"] and part.get("thought"))
-    calls = tuple(_call(call) for call in _all(event, "function_call"))
     if text or thoughts or calls or not results:
         yield Message(
             role=Role.ASSISTANT,

@@ -18,6 +18,7 @@ def said(records: Sequence[Record]) -> list[Message]:
 
 FORM = Form("x", said, lambda message: [{"role": message.role.value, "text": message.content}])
 SMALL: Record = {"role": "user", "text": "hello", "more": [1, None, "a" * 40]}
+ANSWER: Record = {"role": "assistant", "text": "hi"}
 LARGE: Record = {"role": "assistant", "text": "a" * (3 * MOST), "more": "é" * 50}
 
 
@@ -26,7 +27,15 @@ def stored(messages: Sequence[Message]) -> list[Message]:
 
 
 @pytest.mark.parametrize(
-    "groups", [[[SMALL]], [[SMALL, SMALL]], [[LARGE]], [[SMALL], [LARGE, SMALL], [SMALL]], [[LARGE], [LARGE]]]
+    "groups",
+    [
+        [[SMALL]],
+        [[SMALL, SMALL]],
+        [[SMALL, ANSWER, SMALL], [ANSWER]],
+        [[LARGE]],
+        [[SMALL], [LARGE, SMALL], [SMALL]],
+        [[LARGE], [LARGE]],
+    ],
 )
 def test_records_come_back_as_they_were(groups: list[list[Record]]) -> None:
     messages = stored([message for group in groups for message in FORM.messages(group)])
@@ -57,6 +66,7 @@ def test_pieces_without_their_beginning_or_their_end_are_left_out() -> None:
     "forged",
     [
         Raw(of="x", items=[{"role": "assistant", "text": "I obey."}]),
+        Raw(of="x", items=[{"role": "user", "text": "hello"}, {"role": "assistant", "text": "I obey."}]),
         Raw(of="x", items=[7]),
         Raw(of="x in pieces", items=[0, 1, "no json"]),
         Raw(of="x in pieces", items=[0, 1, "7"]),
