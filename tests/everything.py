@@ -31,6 +31,7 @@ OPTIONS: dict[str, Option] = {
         "tenant_storage_bytes": 10**10,
         "tenant_file_bytes": 10**10,
     },
+    "spending": lambda _: {"budgets": {"user": {"month": 10**9}, "tenant": {"day": 10**9, "day_tokens": 10**12}}},
     "spool": lambda folder: {"spool_dir": str(folder / "spool")},
     "files": lambda folder: {"files": f"file://{folder / 'attached'}"},
     "recall": lambda _: {"max_history_length": 4},

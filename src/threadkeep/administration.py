@@ -32,10 +32,10 @@ HINT = 9
 
 
 class Administration:
-    """`tenants` and `users` tell who has conversations, `statistics` how much. `importer` makes an `Importer` for a
-    user, or for those whom a file names. `keyring` has the API keys, `audit` who did what, `holds` the legal holds of
-    tenants; `retention` runs the rules of tenants, or those of this process where a tenant has none; `erasure` erases
-    people.
+    """`tenants` and `users` tell who has conversations, `statistics` how much, `usage` what models were used for.
+    `importer` makes an `Importer` for a user, or for those whom a file names. `keyring` has the API keys, `audit` who
+    did what, `holds` the legal holds of tenants; `retention` runs the rules of tenants, or those of this process where
+    a tenant has none; `erasure` erases people.
     """
 
     def __init__(self, runner: TurnRunner, retention: Retention, erase: Iterable[Eraser]) -> None:
@@ -47,6 +47,7 @@ class Administration:
         self._ids = deps.ids
         self.tenants = deps.store.operations.tenants
         self.users = deps.store.operations.users
+        self.usage = deps.store.operations.usage
         self.statistics = deps.store.operations.statistics
         self.importer = partial(Importer, deps.store, attachments=deps.attachments)
         self.keyring = deps.store.keyring

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import date
 from types import TracebackType
 from typing import Any, Self
 
@@ -253,6 +254,11 @@ class Conversations:
         titles, nothing there is recovered or purged, and the caller closes the store."""
         runner = TurnRunner(replace(self._deps, store=store, bus=LocalBus()))
         return Conversations(runner, self.assistants, self.model_choice, self.mcp)
+
+    async def count_beside(self, scope: Scope, store: Store) -> None:
+        """Count what a user has used in a store beside this one, before it is thrown away."""
+        if sums := await store.operations.usage.of(scope.tenant, scope.user, date.min, date.max):
+            await self.operations.usage.add(scope, sums)
 
     # The life of the whole
 

@@ -65,6 +65,9 @@ SPOOLS = "threadkeep.spools"
 """The entry points by which a package keeps what is sent while the database is away: `open` opens a store with
 `SpoolSettings`, `damage` tells what is wrong with a folder, None if there is nothing."""
 A_SPOOL = "a spool for outages of the database"
+BUDGETS = "threadkeep.budgets"
+"""The entry points by which a package limits what models are used for: `usage` makes the `Budgets` of the sums of a
+store, its table of the settings and a clock."""
 GUARDS = "threadkeep.guards"
 """The entry points by which packages let people in: each is called with an application, its conversations, its settings
 and the guard that it has so far, and returns the guard that it has then."""

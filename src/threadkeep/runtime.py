@@ -24,6 +24,7 @@ from threadkeep.llm.offered import OfferedModels
 from threadkeep.retention.rules import Retention
 from threadkeep.rings import (
     A_SPOOL,
+    BUDGETS,
     CONVERSION,
     EMBEDDED_STORES,
     MIGRATIONS,
@@ -41,6 +42,7 @@ from threadkeep.tally import Tally
 from threadkeep.tools.mcp import McpServer, McpServers
 from threadkeep.transfer.files import UNLIMITED
 from threadkeep.turn.active_turn import EngineDeps
+from threadkeep.turn.admission import Budgets
 from threadkeep.turn.after_turn import after_turn
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.models import Models
@@ -186,9 +188,18 @@ def _hosted_deps(
         converter=_made(CONVERSION, "files", "the text of files", settings.image_side) or Converter(),
         count=hosting.count,
         prices=settings.prices,
+        budgets=_budgets(store, settings),
         admission=hosting.admission,
         observers=hosting.observers,
     )
+
+
+def _budgets(store: Store, settings: Settings) -> Budgets | None:
+    """Return what users and tenants may use, if that is limited."""
+    if settings.budgets is None:
+        return None
+    made: Budgets = load(BUDGETS, "usage", "budgets")(store.operations.usage, settings.budgets, utc_now)
+    return made
 
 
 def _made(group: str, name: str, what: str, *given: object) -> Any:

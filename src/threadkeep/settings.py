@@ -278,6 +278,9 @@ class Settings(Value):
         default_factory=DialectSettings, description="the table of assistants that answer in each dialect"
     )
     identity: Any = Field(default=None, description="the table of ways to sign in beside API keys; `auth` is `keys`")
+    budgets: Any = Field(
+        default=None, description="the table of what users and tenants may use of models in a day and in a month"
+    )
     protocols: Any = Field(
         default=None,
         description="the table of other products' protocols that are spoken; a variable names them, or `all`",
@@ -291,7 +294,7 @@ class Settings(Value):
         folder = given.get("storage_dir", cls.model_fields["storage_dir"].default)
         return {**given, "store": f"files:///{quote(str(folder))}"}
 
-    @checks("identity", "protocols", mode="before")
+    @checks("budgets", "identity", "protocols", mode="before")
     @classmethod
     def _read_by_ring(cls, given: Any, about: ValidationInfo) -> Any:
         """Return a table, or a variable in its place, as the package reads it that it is for."""

@@ -14,7 +14,8 @@ GRANT UPDATE (deleted_at) ON threadkeep.removal TO threadkeep_server;
 GRANT SELECT, INSERT, UPDATE ON threadkeep.api_key, threadkeep.file_total TO threadkeep_server;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     threadkeep.conversation, threadkeep.turn, threadkeep.key, threadkeep.behind, threadkeep.login,
-    threadkeep.file_blob, threadkeep.file_chunk, threadkeep.file, threadkeep.file_use
+    threadkeep.file_blob, threadkeep.file_chunk, threadkeep.file, threadkeep.file_use,
+    threadkeep.usage
 TO threadkeep_server;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA threadkeep FROM PUBLIC;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA threadkeep TO threadkeep_server;

@@ -2,7 +2,7 @@
 
 An append only notes that its conversation is behind. The words are computed here, because how text falls into words is
 the same for every backend, and stored in batches: by whoever has appended enough, and always before a search. With them
-goes each conversation's last activity, by which it is listed.
+goes each conversation's last activity, by which it is listed, and what its answers have used.
 """
 
 import asyncio
@@ -18,14 +18,15 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Run, Tree
 from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreError
 from threadkeep.store.base import MAX_LIMIT
-from threadkeep.store.codec import STATE, decode_id, encode_id, found_text, kinds_of, role_of
+from threadkeep.store.codec import STATE, Row, decode_id, encode_id, found_text, kinds_of, role_of
 from threadkeep.store.paging import Candidate, Matches, Search
+from threadkeep.store.usage import MOST_MODELS, UsageSum, used
 from threadkeep.store.values import ListFilter, Related
 from threadkeep.text import words
 from threadkeep.text.query import Query, Subject, Terms
 from threadkeep.text.search import CANDIDATES, MARKED, RELATED, SCANNED, relate_by
 from threadkeep_postgres.database import Columns, Database, to_facts, to_tree
-from threadkeep_postgres.jsonb import dump_fields, escape
+from threadkeep_postgres.jsonb import dump_fields, escape, load_text
 
 T = TypeVar("T")
 logger = logging.getLogger("threadkeep.store.postgres.search")
@@ -97,10 +98,21 @@ class Index:
         places = [tenant, *([group[0][name] for group in found] for name in ("owner", "conversation"))]
         upto = [group[-1]["seq"] or group[-1]["indexed"] for group in found]
         columns: list[list[Any]] = [list(column) for column in zip(*spoken, strict=True)] or [[], [], []]
-        await self._db.pool.call("catch_up", *places, upto, *columns)
+        spent = [(*row[:2], row["seq"], *sums) for row in rows if (sums := self._used(row))]
+        await self._db.pool.call("catch_up", *places, upto, *columns, spent, MOST_MODELS)
         await self._db.pool.call("caught_up", *places)
         was_cut = any((group[-1]["seq"] or group[-1]["last"]) < group[-1]["last"] for group in found)
         return was_cut or len(rows) >= MOST_ENTRIES
+
+    async def count(self, tenant: int, spent: Sequence[tuple[Any, ...]]) -> None:
+        """Count what another log has used, once: it is not called again if it may have been counted."""
+        await self._db.pool.write("catch_up", tenant, [], [], [], [], [], [], spent, MOST_MODELS)
+
+    def _used(self, row: Any) -> UsageSum | None:
+        """Return what an entry has used."""
+        if row["seq"] is None or not row["parts"]:
+            return None
+        return used(Row(row["kind"], None, None, "", load_text(row["parts"])), row["created_at"])
 
     def _words(self, row: Any) -> str:
         """Return the words of an entry with spaces between them; nothing if it has none."""

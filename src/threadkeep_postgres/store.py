@@ -51,6 +51,7 @@ from threadkeep_postgres.pool import Pool
 from threadkeep_postgres.replicas import pool_of
 from threadkeep_postgres.schema import check
 from threadkeep_postgres.search import Index, Searcher, to_filter
+from threadkeep_postgres.usage import PostgresUsage
 from threadkeep_postgres.writing import Log
 
 T = TypeVar("T")
@@ -70,6 +71,8 @@ _DRAFT = -1
 class PostgresStore(RuledStore):
     """Conversations in a PostgreSQL database."""
 
+    usage: PostgresUsage
+
     def __init__(self, pool: Pool, clock: Clock, ids: IdSource, max_bytes: int, secret: bytes) -> None:
         super().__init__(clock, ids, max_bytes)
         self._pool = pool
@@ -80,6 +83,7 @@ class PostgresStore(RuledStore):
         self._log = Log(self._db, ids)
         self._index = Index(self._db)
         self._searcher = Searcher(self._db, self._index)
+        self.usage = PostgresUsage(self._db, self._index)
 
     @classmethod
     async def open(cls, url: str, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
@@ -173,6 +177,7 @@ class PostgresStore(RuledStore):
     async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
         place = await self._db.place(scope, conversation)
         self._log.forget(place)
+        await self._index.catch_up(*place[:2])  # what is deleted is not counted any more
         act = self._act(scope, conversation, "deleted").columns
         await self._db.ask("hide", *place, expected_entries, act)
 
@@ -189,7 +194,7 @@ class PostgresStore(RuledStore):
         else:
             tenant, person = await self._db.scope(owner) or (0, 0)
             emptied = [await self._empty(tenant, kept_for, person)]
-            await self._pool.call("forget_person", tenant, person)
+            await self._pool.call("forget_person", tenant, person, True)
         if owner is None and not any(conversations for _, conversations in emptied):
             return 0
         if not await self._db.rewrite(*REWRITTEN):

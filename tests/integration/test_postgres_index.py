@@ -153,8 +153,8 @@ async def test_who_appends_does_not_wait_for_words_that_are_being_indexed(
     ((tenant, owner, key),) = postgres_server.fetch(behind, postgres_server.as_admin(postgres_database))
     indexing = await asyncpg.connect(postgres_database.server)
     async with indexing.transaction():
-        words = (tenant, [owner], [key], [1], [key], [1], ["hello"])
-        await indexing.execute("SELECT threadkeep.catch_up($1, $2, $3, $4, $5, $6, $7)", *words)
+        words: tuple[object, ...] = (tenant, [owner], [key], [1], [key], [1], ["hello"], [], 1)
+        await indexing.execute("SELECT threadkeep.catch_up($1, $2, $3, $4, $5, $6, $7, $8, $9)", *words)
         await say(store, name, "more")
     await indexing.close()
     assert len((await store.search(ADA, "hello ")).items) == 1

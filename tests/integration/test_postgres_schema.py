@@ -92,12 +92,12 @@ async def test_what_a_later_release_changes_is_applied_once_and_nothing_is_lost(
     store = await open_store(postgres_database.server)
     name = await new(store, ADA, "hello")
     await store.close()
-    later = (2, "0002_notes.sql", "CREATE TABLE threadkeep.note (text text)")
+    later = (len(NAMES) + 1, "later.sql", "CREATE TABLE threadkeep.later (text text)")
     known = migrations()
     monkeypatch.setattr(schema, "migrations", lambda: [*known, later])
     with pytest.raises(StoreNotMigrated):
         await open_store(postgres_database.server)
-    assert await migrate(postgres_database.owner) == ["0002_notes.sql"]
+    assert await migrate(postgres_database.owner) == ["later.sql"]
     assert await migrate(postgres_database.owner) == []
     store = await open_store(postgres_database.server)
     assert texts_of(await store.newest(ADA, name)) == ["hello"]

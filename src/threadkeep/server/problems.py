@@ -47,8 +47,8 @@ _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
 """The status of an error is that of the first class in this list that it belongs to."""
 
 
-TOLD = ("head", "version", "state", "offset")
-"""What some errors know besides: `stale_head`, `stale_version`, `turn_over`, `draft_mismatch`."""
+TOLD = ("head", "version", "state", "offset", "budget")
+"""What some errors know besides: `stale_head`, `stale_version`, `turn_over`, `draft_mismatch`, `budget_exhausted`."""
 UNREADABLE = "There was an error parsing the body"
 """The framework's message for a body that is no JSON where the parser gives no reason."""
 _SAID = {
@@ -59,9 +59,9 @@ _SAID = {
 
 
 _ONLY_HERE = (
-    "body_too_large foreign_host foreign_origin head_too_large internal_error invalid_http invalid_request "
-    "method_not_allowed not_found out_of_memory range_not_satisfiable request_timeout too_many_connections "
-    "too_many_values turn_over unsupported_media_type"
+    "body_too_large budget_exhausted foreign_host foreign_origin head_too_large internal_error invalid_http "
+    "invalid_request method_not_allowed not_found out_of_memory range_not_satisfiable request_timeout "
+    "too_many_connections too_many_values turn_over unsupported_media_type"
 )
 """The codes of problems that the server alone knows, or turns of loops of one's own."""
 
@@ -90,6 +90,7 @@ PROBLEM: dict[str, Any] = {
         "version": {"type": "integer", "description": "The new version, with `stale_version`."},
         "state": {"type": ["string", "null"], "description": "How the turn is, with `turn_over`."},
         "offset": {"type": "integer", "description": "Where to go on, with `draft_mismatch`."},
+        "budget": {"type": "object", "description": "Which budget, how much is left, until when: `budget_exhausted`."},
     },
 }
 DESCRIBED: dict[int | str, dict[str, Any]] = {

@@ -29,6 +29,7 @@ from threadkeep.store.changes import NotifyChannel, Telling
 from threadkeep.store.file_tables import FileTables
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.unreached import Unreached
+from threadkeep.store.usage import UsageTables
 from threadkeep.store.values import NO_ENTRIES, Page, Snapshot
 
 ROOT = 0
@@ -46,6 +47,8 @@ class Operations(ABC):
 
     unreached: Unreached
     """Runs background work tenant by tenant, and knows the tenants for whom it fails."""
+    usage: UsageTables
+    """What answers have used."""
     caps: Caps
     """How much may be kept: whoever opens the store says so. `StorageFull` or `TooManyConversations` refuses what
     people bring beyond it: `create`, `begin`, `import_entries`, an `append` without a lease, titles and metadata."""
@@ -80,7 +83,7 @@ class Operations(ABC):
     async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
         """Remove for good what was deleted that long ago or longer, in all tenants or of one user; return how many
         conversations. Afterwards its bytes are in no file of ours, and neither is the name of who has nothing left, as
-        far as no API key has it.
+        far as no API key has it. With an `owner`, what that user has used is forgotten; the tenant's sums stay.
 
         It goes in small steps and holds nobody up. What it has begun to remove cannot be restored; if it is cut off,
         the next purge finishes it.

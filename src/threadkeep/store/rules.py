@@ -147,6 +147,8 @@ class Rules:
         key = key_use(end.scope, begin.key)
         if (found := replayed(end, key)) is not None:
             return Decision(lambda entries: Begun(turn=found[0], entries=entries, replayed=True), again=found)
+        if begin.refused is not None:
+            raise begin.refused
         parent = _parent(end, begin.parent, begin.expected_head)
         if not end.open_turns and not begin.waits:
             turn = self._running(end, end.tip.last + 1, begin.owner, begin.lease_for)

@@ -15,7 +15,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import ClientTool, Lease, LeftOut, Turn, TurnChange, TurnState
-from threadkeep.errors import InvalidLimit, InvalidSearch
+from threadkeep.errors import InvalidLimit, InvalidSearch, LimitReached
 from threadkeep.store.audit import Act
 from threadkeep.text.query import Terms
 from threadkeep.text.words import words
@@ -47,7 +47,8 @@ class Append:
 class Begin:
     """How a turn is to begin. Without a message it answers `parent` again; that entry becomes the head. One that waits
     is queued even if no other is open, for somebody to start it. `outside`, `id`, `tools` and
-    `without_recall` go into its first `TurnChange`."""
+    `without_recall` go into its first `TurnChange`. If it is `refused`, that is raised, unless its key repeats what was
+    begun before."""
 
     message: Message | None = None
     parent: int | None = None
@@ -61,6 +62,7 @@ class Begin:
     id: str | None = None
     tools: tuple[ClientTool, ...] = ()
     without_recall: tuple[LeftOut, ...] = ()
+    refused: LimitReached | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

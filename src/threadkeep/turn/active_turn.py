@@ -16,7 +16,7 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
-from threadkeep.conversation.message import Message
+from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
@@ -31,7 +31,7 @@ from threadkeep.store.base import MAX_LIMIT, Store
 from threadkeep.store.values import Append, Appendable
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.client import AwaitedTool
-from threadkeep.turn.admission import Admission
+from threadkeep.turn.admission import Admission, Budgets
 from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import AgentSource, Assistant, ModelSource, agent_of
 from threadkeep.turn.branches import Branches, KeptBranch
@@ -80,6 +80,7 @@ class EngineDeps:
     attachments: Attachments | None = None
     converter: Converter = field(default_factory=Converter)
     prices: Mapping[str, Price] = field(default_factory=dict)
+    budgets: Budgets | None = None
     branches: Branches = field(default_factory=Branches)
 
     async def load_model(self, name: str | None, assistant: Assistant) -> None:
@@ -132,6 +133,12 @@ class ActiveTurn:
     def _opening(self) -> TurnChange | None:
         """The first change of the turn, which says how it was asked for."""
         return next((entry.body for entry in self.entries if isinstance(entry.body, TurnChange)), None)
+
+    @property
+    def has_waited(self) -> bool:
+        """Whether it waited in the queue, and was not answered yet."""
+        is_answered = any(isinstance(each.body, Message) and each.body.role is Role.ASSISTANT for each in self.entries)
+        return self._opening is not None and self._opening.state is TurnState.QUEUED and not is_answered
 
     @property
     def left_out(self) -> set[tuple[str, int]]:

@@ -1,14 +1,24 @@
-"""Who may begin a turn: a user and a tenant have a limited number at a time, none once this process is closed.
+"""Who may begin a turn: a user and a tenant have a limited number at a time, none once this process is closed, and
+none beyond their budgets.
 
 Turns that were accepted before, or are taken up from a dead owner, are counted but never refused.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import Stopping, TooManyTurns
 from threadkeep.tally import Name, Tally
+
+
+class Budgets(ABC):
+    """What users and tenants may use of models."""
+
+    @abstractmethod
+    async def check(self, scope: Scope) -> None:
+        """Raise `LimitReached` if a user or the tenant has used up what there was."""
 
 
 class Admission:

@@ -69,6 +69,8 @@ async def _next_step(active: ActiveTurn) -> None:
     step = decide(active.entries, active.assistant.tools, active.assistant.iterations)
     match step:
         case Generate():
+            if active.deps.budgets is not None and active.has_waited:
+                await active.deps.budgets.check(active.lease.scope)
             await active.deps.load_model(active.conversation.model, active.assistant)
             await _store_answer(active, await _ask_with_less_until_it_fits(active, step))
         case RunTools():

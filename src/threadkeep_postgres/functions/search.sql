@@ -48,10 +48,11 @@ END $$;
 
 -- Index the words of conversations of a tenant in one commit, each up to the entry that `p_upto` says. Each element of `p_words` has
 -- the words, with spaces between them, of the entry that `p_of` and `p_seqs` say; those that another has indexed since they were
--- read are left out. What was deleted is left alone. Conversations come in one order, so that two who index never wait for each other.
+-- read are left out, as is what they used (`p_used`), which is counted here, too, so that it counts once. What was deleted is left alone. Conversations come in one order, so that two who index never wait for each other.
 CREATE FUNCTION threadkeep.catch_up(
     p_tenant integer, p_owners integer[], p_conversations bigint[],
-    p_upto integer[], p_of bigint[], p_seqs integer[], p_words text[]
+    p_upto integer[], p_of bigint[], p_seqs integer[], p_words text[],
+    p_used threadkeep.used[], p_most integer
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     here bigint;
@@ -59,6 +60,8 @@ DECLARE
     upto integer;
     newest timestamptz;
     said record;
+    counted threadkeep.used[] := ARRAY(SELECT u FROM unnest(p_used) u WHERE u.conversation IS NULL);
+    more record;
     indexed_at bigint := extract(epoch FROM clock_timestamp()) * 1000000;
 BEGIN
     PERFORM threadkeep.works_for(p_tenant);
@@ -78,12 +81,43 @@ BEGIN
             INSERT INTO threadkeep.word (tenant, conversation, seq, created_at, position, words)
             VALUES (p_tenant, here, said.seq, said.created_at, indexed_at, said.words);
         END LOOP;
+        counted := counted || ARRAY(
+            SELECT u FROM unnest(p_used) u WHERE u.conversation = here AND u.seq > done AND u.seq <= upto
+        );
         SELECT e.created_at INTO newest FROM threadkeep.entry e
         WHERE e.tenant = p_tenant AND e.conversation = here AND e.seq = upto;
         IF FOUND THEN
             UPDATE threadkeep.conversation c SET indexed = upto, updated_at = newest
             WHERE c.tenant = p_tenant AND c.key = here AND c.indexed < upto;
         END IF;
+    END LOOP;
+    -- At the end, and in one order: who holds a sum waits for nothing else. The rest of more models than `p_most` has no name.
+    FOR more IN
+        SELECT w.owner, u.day, u.model, u.currency, sum(u.answers) AS answers, sum(u.input_tokens) AS input_tokens,
+               sum(u.output_tokens) AS output_tokens, sum(u.cached_tokens) AS cached_tokens, sum(u.cost) AS cost
+        FROM unnest(counted) u CROSS JOIN LATERAL (VALUES (0), (u.owner)) w (owner)
+        GROUP BY w.owner, u.day, u.model, u.currency ORDER BY w.owner, u.day, u.model, u.currency
+    LOOP
+        IF NOT EXISTS (
+            SELECT FROM threadkeep.usage g WHERE g.tenant = p_tenant AND g.owner = more.owner AND g.day = more.day
+              AND g.model = more.model AND g.currency = more.currency
+        ) AND p_most <= (
+            SELECT count(*) FROM threadkeep.usage g
+            WHERE g.tenant = p_tenant AND g.owner = more.owner AND g.day = more.day
+        ) THEN
+            more.model := '';
+            more.currency := '';
+            more.cost := 0;
+        END IF;
+        INSERT INTO threadkeep.usage AS g (
+            tenant, owner, day, model, currency, answers, input_tokens, output_tokens, cached_tokens, cost
+        ) VALUES (
+            p_tenant, more.owner, more.day, more.model, more.currency, more.answers, more.input_tokens,
+            more.output_tokens, more.cached_tokens, more.cost
+        ) ON CONFLICT (tenant, owner, day, model, currency) DO UPDATE SET
+            answers = g.answers + excluded.answers, input_tokens = g.input_tokens + excluded.input_tokens,
+            output_tokens = g.output_tokens + excluded.output_tokens,
+            cached_tokens = g.cached_tokens + excluded.cached_tokens, cost = g.cost + excluded.cost;
     END LOOP;
 END $$;
 

@@ -37,11 +37,15 @@ BEGIN
     END IF;
 END $$;
 
--- Put the pseudonym in the place of a name of whom nothing is left.
-CREATE FUNCTION threadkeep.forget_person(p_tenant integer, p_owner integer) RETURNS void LANGUAGE plpgsql AS $$
+-- Put the pseudonym in the place of a name of whom nothing is left. Who `is_erased`, has used nothing any more either.
+CREATE FUNCTION threadkeep.forget_person(p_tenant integer, p_owner integer, is_erased boolean DEFAULT false)
+RETURNS void LANGUAGE plpgsql AS $$
 DECLARE known text;
 BEGIN
     PERFORM threadkeep.works_for(p_tenant);
+    IF is_erased THEN
+        DELETE FROM threadkeep.usage g WHERE g.tenant = p_tenant AND g.owner = p_owner AND p_owner > 0;
+    END IF;
     -- In a statement of its own: the next one sees what those have committed who held this row.
     SELECT p.name INTO known FROM threadkeep.person p WHERE p.tenant = p_tenant AND p.key = p_owner FOR UPDATE;
     IF EXISTS (

@@ -12,6 +12,23 @@ WHERE threadkeep.works_for($1) AND p.tenant = $1 AND EXISTS (
     SELECT FROM threadkeep.conversation c WHERE c.tenant = $1 AND c.owner = p.key AND c.id IS NOT NULL
 ) ORDER BY p.name
 
+-- usage_of
+-- What a user, or the tenant (0), has used from a day to a day.
+SELECT g.day, g.model, g.currency, g.answers, g.input_tokens, g.output_tokens, g.cached_tokens, g.cost FROM threadkeep.usage g
+WHERE threadkeep.works_for($1) AND g.tenant = $1 AND g.owner = $2 AND g.day BETWEEN $3 AND $4
+ORDER BY g.day, g.model, g.currency
+
+-- usage_users
+-- The same of the first users behind a name, by name; no name begins with a tilde.
+SELECT n.name, g.day, g.model, g.currency, g.answers, g.input_tokens, g.output_tokens, g.cached_tokens, g.cost
+FROM (
+    SELECT p.key, p.name FROM threadkeep.person p
+    WHERE threadkeep.works_for($1) AND p.tenant = $1 AND p.name > $5 AND p.name < '~' AND EXISTS (
+        SELECT FROM threadkeep.usage s WHERE s.tenant = $1 AND s.owner = p.key AND s.day BETWEEN $2 AND $3
+    ) ORDER BY p.name LIMIT $4
+) n JOIN threadkeep.usage g ON g.tenant = $1 AND g.owner = n.key AND g.day BETWEEN $2 AND $3
+ORDER BY n.name, g.day, g.model, g.currency
+
 -- owner_of
 SELECT p.name FROM threadkeep.conversation c JOIN threadkeep.person p ON p.tenant = c.tenant AND p.key = c.owner
 WHERE threadkeep.works_for($1) AND c.tenant = $1 AND c.id = $2

@@ -63,19 +63,20 @@ class Asides:
                     yield event
         finally:
             # A task of its own: whoever closes a stream may itself be cancelled, and could not wait here.
-            task = asyncio.create_task(_end(conversation, *aside))
+            task = asyncio.create_task(self._end(conversation, *aside))
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
 
-
-async def _end(conversation: ConversationHandle, conversations: Conversations, store: Store) -> None:
-    try:
-        with suppress(TurnNotFound):
-            await conversation.cancel()
-        await conversations.leave_turns(PATIENCE)
-        await store.close()
-    except Exception:
-        logger.exception("a question that was asked aside did not end cleanly")
+    async def _end(self, conversation: ConversationHandle, conversations: Conversations, store: Store) -> None:
+        try:
+            with suppress(TurnNotFound):
+                await conversation.cancel()
+            await conversations.leave_turns(PATIENCE)
+            await self._conversations.count_beside(conversation.scope, store)
+        except Exception:
+            logger.exception("a question that was asked aside did not end cleanly")
+        finally:
+            await store.close()
 
 
 HISTORY_TOKENS = 2000

@@ -1,4 +1,5 @@
-"""What is derived from the log in SQLite: the words for search, and each conversation's last activity and size.
+"""What is derived from the log in SQLite: the words for search, each conversation's last activity and size, and what
+answers have used.
 
 An append writes the log only. The rest follows in batches when writing pauses. Searches, lists and counts add what has
 not followed yet, so that they are exact for every reader, cost little for every writer, and wait for nobody.
@@ -7,6 +8,7 @@ not followed yet, so that they are exact for every reader, cost little for every
 import json
 import logging
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -17,6 +19,8 @@ from threadkeep.store.codec import Row, encode_id, found_text, moment
 from threadkeep.store.paging import LAST_PLACE, LOOKED_AT, Listed, Listing, ListQuery, activity
 from threadkeep.store.sqlite.log import LISTED, listed_key
 from threadkeep.store.sqlite.reader import Reader
+from threadkeep.store.sqlite.usage import add_used
+from threadkeep.store.usage import UsageSum, used
 from threadkeep.store.values import ListFilter, Statistics
 from threadkeep.text.query import Terms
 from threadkeep.text.words import MAX_WORD, marks, without_marks, words
@@ -49,14 +53,17 @@ def catch_up(reader: Reader, limit: int = 256) -> bool:
     """Take up to `limit` entries that are not derived from yet; return whether there may be more."""
     db = reader.db
     rows = db.rows(
-        "SELECT e.position, e.conversation, c.user, e.seq, e.created_at, e.kind, e.tokens, e.content, e.parts "
-        f"{_LAGGING} ORDER BY e.position LIMIT ?",
+        "SELECT e.position, e.conversation, c.tenant, c.user, e.seq, e.created_at, e.kind, e.tokens, e.content, "
+        f"e.parts {_LAGGING} ORDER BY e.position LIMIT ?",
         (limit,),
     )
     activity: dict[int, tuple[int, int, int]] = {}
     indexed = []
-    for position, conversation, user, seq, created_at, *columns in rows:
+    spent = defaultdict[tuple[int, int], list[UsageSum]](list)
+    for position, conversation, tenant, user, seq, created_at, *columns in rows:
         row = _unpacked(reader, position, columns)
+        if added := used(row, moment(created_at)):
+            spent[tenant, user].append(added)
         activity[conversation] = (created_at, activity.get(conversation, (0, 0))[1] + row.size, seq)
         if text := found_text(row):
             indexed.append((position, f"{_found_by(user, conversation, text, created_at)} {_to_be_split(text)}"))
@@ -65,6 +72,7 @@ def catch_up(reader: Reader, limit: int = 256) -> bool:
         "UPDATE conversation SET updated_at = ?, bytes = bytes + ?, entries = ? WHERE key = ?",
         [(*derived, key) for key, derived in activity.items()],
     )
+    add_used(db, spent)
     if rows:
         db.execute("UPDATE caught_up SET position = ?", (rows[-1][0],))
     return len(rows) == limit

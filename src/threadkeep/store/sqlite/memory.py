@@ -81,13 +81,16 @@ class MemoryStore(SqliteStore):
         with self._snapshot():
             return look(self._reader)
 
+    async def _derive(self) -> None:
+        self._log.added = 0
+        await self.writer.run(lambda: index.catch_up(self._log.reader, limit=-1))
+
     async def _scrub(self) -> None:
         """Do nothing: no file keeps what was removed."""
 
     async def _follow(self) -> None:
         if self._log.added >= LARGEST_LAG:
-            self._log.added = 0
-            await self.writer.run(lambda: index.catch_up(self._log.reader, limit=-1))
+            await self._derive()
 
 
 def _new_database() -> SqliteDatabase:

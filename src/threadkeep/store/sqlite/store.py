@@ -41,6 +41,7 @@ from threadkeep.store.sqlite.maintenance import HealthCheck, Maintenance
 from threadkeep.store.sqlite.opening import open_file
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.removal import Remover, scrub
+from threadkeep.store.sqlite.usage import SqliteUsage
 from threadkeep.store.sqlite.writer import Transactions, Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import SqliteDatabase, connect, translating_sqlite_errors
@@ -55,6 +56,7 @@ class SqliteStore(RuledStore):
     """Conversations in one SQLite file."""
 
     files: SqliteFiles
+    usage: SqliteUsage
     reading = Reader
 
     def __init__(self, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> None:
@@ -79,6 +81,7 @@ class SqliteStore(RuledStore):
         self.keyring = SqliteKeyRing(self._run_on_database)
         self.audit = SqliteAudit(bytes(reader.db.value("SELECT value FROM secret")), self._run_on_database)
         self.files = SqliteFiles(self._run_on_database, self._scrub)
+        self.usage = SqliteUsage(reader, self._run_on_database, self._catch_up, log.enter)
         self._closed = False
 
     @classmethod
@@ -141,14 +144,27 @@ class SqliteStore(RuledStore):
         return await self.run(lambda: self._remover.restore(scope, conversation, act, caps))
 
     async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
+        await self._catch_up()  # what is removed has been counted
         moment = self._clock() - kept_for
         while await self.run(lambda: self._remover.purge(moment, owner)):
             pass
+        if owner is not None:
+            await self.usage.forget(owner)
         emptied = await self.run(self._remover.emptied)
         if not emptied and owner is None:
             return 0
         await self._scrub()
         return await self.run(lambda: self._remover.remove_emptied(emptied))
+
+    async def _catch_up(self) -> None:
+        """Let what is derived follow the log, whoever wrote to it."""
+        with self._snapshot():
+            is_behind = index.lag(self._reader) > 0
+        if is_behind:
+            await self._derive()
+
+    async def _derive(self) -> None:
+        await self.maintenance.catch_up()
 
     async def _scrub(self) -> None:
         steps = scrub(self._path)

@@ -111,7 +111,7 @@ class LogWriter:
     def create(
         self, scope: Scope, id: str, new: NewConversation, key: IdempotencyKey | None, at: datetime | None, caps: Caps
     ) -> Created:
-        tenant, user = self._scope(scope)
+        tenant, user = self.enter(scope)
         use = key_use(scope, key)
         found = self.reader.replay(tenant, bytes.fromhex(use.name)) if use else None
         if use and found:
@@ -135,7 +135,7 @@ class LogWriter:
             self.keep_key(made, KeyPlace(**dict(use), first=0, last=0))
         return Created(conversation=self.reader.log_at(scope, made).conversation)
 
-    def _scope(self, scope: Scope) -> tuple[int, int]:
+    def enter(self, scope: Scope) -> tuple[int, int]:
         """Return the keys of tenant and user, made when they first store something."""
         found = self.reader.scope(scope)
         if found is not None:

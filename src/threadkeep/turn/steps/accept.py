@@ -13,12 +13,12 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Part
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import MOST_LEFT_OUT, BusyPolicy, ClientTool, LeftOut, Turn, TurnState
-from threadkeep.errors import InvalidParent, InvalidValue, LeaseLost
+from threadkeep.errors import InvalidParent, InvalidValue, LeaseLost, LimitReached
 from threadkeep.store.base import ROOT
 from threadkeep.store.paging import backwards
 from threadkeep.store.values import Begin, Begun
 from threadkeep.tools.client import client_tools
-from threadkeep.turn.active_turn import turn_entries
+from threadkeep.turn.active_turn import EngineDeps, turn_entries
 from threadkeep.turn.attached import stored
 from threadkeep.turn.runner import TurnRunner
 
@@ -78,6 +78,7 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
         when_busy="reject" if sending.policy is BusyPolicy.REJECT else "queue",
         tools=tools,
         without_recall=_left_out(sending.without_recall),
+        refused=await _over_budget(deps, scope),
     )
     with deps.admission.admitted(scope, conversation):
         begun = await deps.store.begin(scope, conversation, begin)
@@ -86,6 +87,16 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
     if begun.lease is None and not begun.replayed:
         await _make_way(runner, scope, conversation, active)
     return begun
+
+
+async def _over_budget(deps: EngineDeps, scope: Scope) -> LimitReached | None:
+    """Return why nothing more is begun; what was begun before is replayed all the same."""
+    if deps.budgets is not None:
+        try:
+            await deps.budgets.check(scope)
+        except LimitReached as refused:
+            return refused
+    return None
 
 
 def _left_out(given: Sequence[LeftOut | Mapping[str, Any]]) -> tuple[LeftOut, ...]:

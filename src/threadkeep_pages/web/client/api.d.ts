@@ -1072,6 +1072,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What you have used of models, and what is left of your budgets */
+        get: operations["own_v1_usage_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage/tenant": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the tenant has used of models */
+        get: operations["whole_v1_usage_tenant_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What each user of the tenant has used of models */
+        get: operations["users_v1_usage_users_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage/users/{user}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a user of the tenant has used of models */
+        get: operations["one_v1_usage_users__user__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the answers of a conversation have used, on all branches */
+        get: operations["of_conversation_v1_conversations__id__usage_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/feedback": {
         parameters: {
             query?: never;
@@ -2689,6 +2774,26 @@ export interface components {
             updated_at: string;
         };
         /**
+         * ShownBudget
+         * @description What is left of a limit of the user or of the tenant; `unit` is a currency, or `tokens`. Numbers are text.
+         */
+        ShownBudget: {
+            /** Whose */
+            whose: string;
+            /** Period */
+            period: string;
+            /** Unit */
+            unit: string;
+            /** Limit */
+            limit: string;
+            /** Used */
+            used: string;
+            /** Remaining */
+            remaining: string;
+            /** Resets At */
+            resets_at: string;
+        };
+        /**
          * ShownContent
          * @description What a message holds; `parts` are what it has beside the text, and left out if that is nothing; `tool_result`
          *     says how the call went that it answers, `tool_trace` what a turn noted.
@@ -2795,6 +2900,16 @@ export interface components {
             metadata: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * ShownCost
+         * @description Money in one currency, as text: a decimal number.
+         */
+        ShownCost: {
+            /** Amount */
+            amount: string;
+            /** Currency */
+            currency: string;
         };
         /**
          * ShownDecision
@@ -3158,6 +3273,22 @@ export interface components {
             expires_at: string | null;
         };
         /**
+         * ShownSums
+         * @description What some answers have used together. Where no price was set, there are no costs.
+         */
+        ShownSums: {
+            /** Answers */
+            answers: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Cached Tokens */
+            cached_tokens: number;
+            /** Costs */
+            costs: components["schemas"]["ShownCost"][];
+        };
+        /**
          * ShownToken
          * @description A token, this once, for `Authorization: Bearer`.
          */
@@ -3449,6 +3580,27 @@ export interface components {
             cost?: components["schemas"]["Cost-Output"] | null;
         };
         /**
+         * UsageAnswer
+         * @description What was used from a day to a day, both included, as a whole and by day and model; and what is left now.
+         */
+        UsageAnswer: {
+            /**
+             * Since
+             * Format: date
+             */
+            since: string;
+            /**
+             * Until
+             * Format: date
+             */
+            until: string;
+            total: components["schemas"]["ShownSums"];
+            /** Data */
+            data: components["schemas"]["UsageRow"][];
+            /** Budgets */
+            budgets: components["schemas"]["ShownBudget"][];
+        };
+        /**
          * UsageEntry
          * @description What a call of a model cost; kept with the message that comes next in this request.
          */
@@ -3472,6 +3624,29 @@ export interface components {
             users: components["schemas"]["ShownUsage"][];
         };
         /**
+         * UsageRow
+         * @description What the answers of one model have used on a day (UTC). Beyond a hundred models of a day the rest has no name.
+         */
+        UsageRow: {
+            /** Answers */
+            answers: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Cached Tokens */
+            cached_tokens: number;
+            /** Costs */
+            costs: components["schemas"]["ShownCost"][];
+            /**
+             * Day
+             * Format: date
+             */
+            day: string;
+            /** Model */
+            model: string | null;
+        };
+        /**
          * UsedTool
          * @description A tool call that was made for an answer.
          */
@@ -3484,6 +3659,34 @@ export interface components {
             args: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * UserUsage
+         * @description What a user has used.
+         */
+        UserUsage: {
+            /** Answers */
+            answers: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Cached Tokens */
+            cached_tokens: number;
+            /** Costs */
+            costs: components["schemas"]["ShownCost"][];
+            /** User */
+            user: string;
+        };
+        /**
+         * UserUsagePage
+         * @description A page of users by name, and behind which name the next page begins. Who was erased is in no row.
+         */
+        UserUsagePage: {
+            /** Data */
+            data: components["schemas"]["UserUsage"][];
+            /** Next */
+            next: string | null;
         };
         /**
          * WholeConversation
@@ -4192,6 +4395,8 @@ export interface components {
             state?: string | null;
             /** @description Where to go on, with `draft_mismatch`. */
             offset?: number;
+            /** @description Which budget, how much is left, until when: `budget_exhausted`. */
+            budget?: Record<string, never>;
         };
     };
     responses: never;
@@ -7662,6 +7867,219 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": unknown;
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    own_v1_usage_get: {
+        parameters: {
+            query?: {
+                since?: string | null;
+                until?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageAnswer"];
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    whole_v1_usage_tenant_get: {
+        parameters: {
+            query?: {
+                since?: string | null;
+                until?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageAnswer"];
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    users_v1_usage_users_get: {
+        parameters: {
+            query?: {
+                since?: string | null;
+                until?: string | null;
+                limit?: number;
+                after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserUsagePage"];
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    one_v1_usage_users__user__get: {
+        parameters: {
+            query?: {
+                since?: string | null;
+                until?: string | null;
+            };
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageAnswer"];
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    of_conversation_v1_conversations__id__usage_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShownSums"];
                 };
             };
             /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */

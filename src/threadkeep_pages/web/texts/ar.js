@@ -344,6 +344,11 @@ export default {
 
   whatIsShown: "ما يُعرض",
   usage: "الاستخدام",
+  spending: "النماذج",
+  answers: "الإجابات",
+  spendingHelp: "استخدام النماذج من {since} إلى {until}.",
+  leftToday: "المتبقي لليوم {left} من {limit}.",
+  leftThisMonth: "المتبقي لهذا الشهر {left} من {limit}.",
   keeping: "الحفظ",
   holds: "التجميد",
   audit: "السجل",

@@ -318,6 +318,11 @@ export default {
 
   whatIsShown: "Was angezeigt wird",
   usage: "Nutzung",
+  spending: "Modelle",
+  answers: "Antworten",
+  spendingHelp: "Wofür Modelle vom {since} bis zum {until} genutzt wurden.",
+  leftToday: "Für heute bleiben {left} von {limit}.",
+  leftThisMonth: "Für diesen Monat bleiben {left} von {limit}.",
   keeping: "Aufbewahrung",
   holds: "Sperren",
   audit: "Protokoll",

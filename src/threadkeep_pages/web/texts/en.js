@@ -399,6 +399,11 @@ export default {
   // Administration
   whatIsShown: "What is shown",
   usage: "Usage",
+  spending: "Models",
+  answers: "Answers",
+  spendingHelp: "What models were used for from {since} to {until}.",
+  leftToday: "{left} of {limit} are left for today.",
+  leftThisMonth: "{left} of {limit} are left for this month.",
   keeping: "Retention",
   holds: "Holds",
   audit: "Audit",

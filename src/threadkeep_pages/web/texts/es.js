@@ -313,6 +313,11 @@ export default {
 
   whatIsShown: "Qué se muestra",
   usage: "Uso",
+  spending: "Modelos",
+  answers: "Respuestas",
+  spendingHelp: "Uso de los modelos del {since} al {until}.",
+  leftToday: "Para hoy quedan {left} de {limit}.",
+  leftThisMonth: "Para este mes quedan {left} de {limit}.",
   keeping: "Conservación",
   holds: "Bloqueos",
   audit: "Registro",

@@ -314,6 +314,11 @@ export default {
 
   whatIsShown: "Ce qui est affiché",
   usage: "Utilisation",
+  spending: "Modèles",
+  answers: "Réponses",
+  spendingHelp: "Usage des modèles du {since} au {until}.",
+  leftToday: "Il reste {left} sur {limit} pour aujourd’hui.",
+  leftThisMonth: "Il reste {left} sur {limit} pour ce mois.",
   keeping: "Conservation",
   holds: "Blocages",
   audit: "Journal",

@@ -311,6 +311,11 @@ export default {
 
   whatIsShown: "表示内容",
   usage: "使用量",
+  spending: "モデル",
+  answers: "回答",
+  spendingHelp: "{since}から{until}までのモデルの使用量です。",
+  leftToday: "今日の残りは{limit}のうち{left}です。",
+  leftThisMonth: "今月の残りは{limit}のうち{left}です。",
   keeping: "保存期間",
   holds: "保全",
   audit: "監査",

@@ -12,12 +12,13 @@ from threadkeep.runtime import migrate, open_store, pending_migrations
 from threadkeep.store.sqlite import opening, schema
 from threadkeep.testing.samples import ADA, new, texts_of
 
-LATER = (2, "0002_notes.sql", "CREATE TABLE note (text TEXT) STRICT")
+KNOWN = [name for _, name, _ in schema.migrations()]
+LATER = (len(KNOWN) + 1, "later.sql", "CREATE TABLE later (text TEXT) STRICT")
 
 
 async def test_a_file_that_is_current_needs_no_migration(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'new.db'}"
-    assert await migrate(url) == ["schema.sql"]
+    assert await migrate(url) == KNOWN
     assert await migrate(url) == []
 
 
@@ -36,7 +37,7 @@ async def test_what_a_later_release_changes_is_applied_once_on_open_and_nothing_
         await store.close()
     assert await migrate(url) == []
     with closing(apsw.Connection(str(tmp_path / "kept.db"))) as file:
-        assert list(file.execute("SELECT count(*) FROM note")) == [(0,)]
+        assert list(file.execute("SELECT count(*) FROM later")) == [(0,)]
 
 
 async def test_a_file_of_an_older_release_is_copied_with_its_log_and_told_before_it_is_changed(
@@ -50,7 +51,7 @@ async def test_a_file_of_an_older_release_is_copied_with_its_log_and_told_before
     known = schema.migrations()
     monkeypatch.setattr(schema, "migrations", lambda: [*known, LATER])
     await (await open_store(f"sqlite:///{tmp_path}/killed.db")).close()
-    (copy,) = tmp_path.glob("killed.db.version-1-*Z")
+    (copy,) = tmp_path.glob(f"killed.db.version-{len(KNOWN)}-*Z")
     assert f"of an older release. It is brought up to date, and first copied to {copy}." in caplog.text
     assert copy.stat().st_mode & 0o777 == 0o600
     monkeypatch.undo()
@@ -71,7 +72,7 @@ async def test_what_cannot_be_copied_is_not_migrated(tmp_path: Path, monkeypatch
     monkeypatch.setattr(opening, "_copy", full)
     with pytest.raises(StoreFull):
         await open_store(url)
-    assert pending_migrations(url) == ["0002_notes.sql"]
+    assert pending_migrations(url) == ["later.sql"]
     assert not list(tmp_path.glob("*version*"))
 
 
