@@ -19,6 +19,8 @@ MCP_SERVER = {
     "args": [str(ROOT / "tests" / "integration" / "mcp_server.py"), "stdio"],
     "approve": "destructive",
 }
+NOWHERE = {"url": "https://127.0.0.1:9/hook", "secret": "whsec_" + "c2VjcmV0" * 6}
+"""An address that nothing may be sent to, and nothing is."""
 OPTIONS: dict[str, Option] = {
     "prices": lambda _: {"prices": {"*": {"input": "1.25", "cached": "0.1", "output": "10"}}},
     "budgets": lambda _: {
@@ -32,6 +34,7 @@ OPTIONS: dict[str, Option] = {
         "tenant_file_bytes": 10**10,
     },
     "spending": lambda _: {"budgets": {"user": {"month": 10**9}, "tenant": {"day": 10**9, "day_tokens": 10**12}}},
+    "webhooks": lambda _: {"webhooks": {"targets": {"nowhere": NOWHERE}, "attempts": 1, "seconds": 1}},
     "spool": lambda folder: {"spool_dir": str(folder / "spool")},
     "files": lambda folder: {"files": f"file://{folder / 'attached'}"},
     "recall": lambda _: {"max_history_length": 4},

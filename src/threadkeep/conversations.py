@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import date
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from threadkeep import jobs
@@ -275,14 +275,16 @@ class Conversations:
         session_timeout: float = jobs.SESSION_TIMEOUT,
         for_all: bool = True,
         channel: NotifyChannel | None = None,
+        brought: Mapping[str, Callable[[], Awaitable[None]]] = MappingProxyType({}),
     ) -> Self:
         """Start the background work of `jobs`, finish erasures that were cut off, and listen to other processes, until
         this is closed. The rules of retention are obeyed only if asked to; another process does the work `for_all`, if
-        not this. Without a channel of the store `channel` tells the others."""
+        not this. Without a channel of the store `channel` tells the others. Other packages `brought` work."""
         store, files = self._store, self._deps.attachments
         work: dict[str, Callable[[], Awaitable[None]]] = {
             "recovering turns": lambda: self._recover(recover_every),
             "releasing idle conversations": lambda: jobs.release_idle(store, session_timeout),
+            **brought,
         }
         if for_all:
             work |= {

@@ -68,6 +68,9 @@ A_SPOOL = "a spool for outages of the database"
 BUDGETS = "threadkeep.budgets"
 """The entry points by which a package limits what models are used for: `usage` makes the `Budgets` of the sums of a
 store, its table of the settings and a clock."""
+JOBS = "threadkeep.jobs"
+"""The entry points by which packages work in the background of a server: each returns what one process of all does for
+ever, given conversations and settings; none where there is nothing to do."""
 GUARDS = "threadkeep.guards"
 """The entry points by which packages let people in: each is called with an application, its conversations, its settings
 and the guard that it has so far, and returns the guard that it has then."""

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -27,11 +27,13 @@ from threadkeep.rings import (
     BUDGETS,
     CONVERSION,
     EMBEDDED_STORES,
+    JOBS,
     MIGRATIONS,
     SPOOLS,
     STORES,
     TALLIES,
     load,
+    load_all,
     offered,
 )
 from threadkeep.settings import Settings
@@ -152,7 +154,16 @@ async def open_conversations(
         session_timeout=settings.session_timeout,
         for_all=hosting.does_jobs,
         channel=hosting.channel,
+        brought=_brought_jobs(conversations, hosting),
     )
+
+
+def _brought_jobs(conversations: Conversations, hosting: Hosting) -> dict[str, Callable[[], Awaitable[None]]]:
+    """Return what packages do in the background of a server."""
+    if not (hosting.is_server and hosting.does_jobs):
+        return {}
+    made = {job.__name__: job(conversations, hosting.settings) for job in load_all(JOBS)}
+    return {name: work for name, work in made.items() if work is not None}
 
 
 async def _open_hosted(url: str, hosting: Hosting) -> Store:

@@ -281,6 +281,9 @@ class Settings(Value):
     budgets: Any = Field(
         default=None, description="the table of what users and tenants may use of models in a day and in a month"
     )
+    webhooks: Any = Field(
+        default=None, description="the table of addresses that get what happens, beside those that administrators add"
+    )
     protocols: Any = Field(
         default=None,
         description="the table of other products' protocols that are spoken; a variable names them, or `all`",
@@ -294,7 +297,7 @@ class Settings(Value):
         folder = given.get("storage_dir", cls.model_fields["storage_dir"].default)
         return {**given, "store": f"files:///{quote(str(folder))}"}
 
-    @checks("budgets", "identity", "protocols", mode="before")
+    @checks("budgets", "identity", "protocols", "webhooks", mode="before")
     @classmethod
     def _read_by_ring(cls, given: Any, about: ValidationInfo) -> Any:
         """Return a table, or a variable in its place, as the package reads it that it is for."""

@@ -15,7 +15,7 @@ GRANT SELECT, INSERT, UPDATE ON threadkeep.api_key, threadkeep.file_total TO thr
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     threadkeep.conversation, threadkeep.turn, threadkeep.key, threadkeep.behind, threadkeep.login,
     threadkeep.file_blob, threadkeep.file_chunk, threadkeep.file, threadkeep.file_use,
-    threadkeep.usage
+    threadkeep.usage, threadkeep.note
 TO threadkeep_server;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA threadkeep FROM PUBLIC;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA threadkeep TO threadkeep_server;

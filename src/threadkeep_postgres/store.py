@@ -46,6 +46,7 @@ from threadkeep_postgres.cells import MOST_CELLS, OPENS_AFTER, Cells, merged
 from threadkeep_postgres.database import Columns, Database, number, optional, to_conversation, to_tree, to_turn
 from threadkeep_postgres.files import PostgresFiles
 from threadkeep_postgres.keyring import PostgresKeyRing
+from threadkeep_postgres.notes import PostgresNotes
 from threadkeep_postgres.notify_channel import PostgresNotifyChannel
 from threadkeep_postgres.pool import Pool
 from threadkeep_postgres.replicas import pool_of
@@ -83,6 +84,7 @@ class PostgresStore(RuledStore):
         self._log = Log(self._db, ids)
         self._index = Index(self._db)
         self._searcher = Searcher(self._db, self._index)
+        self.notes = PostgresNotes(self._db)
         self.usage = PostgresUsage(self._db, self._index)
 
     @classmethod

@@ -5,6 +5,7 @@ restarts, and whatever is deleted. A turn that runs is finished: what was used m
 the database is away, what was last known counts.
 """
 
+import asyncio
 import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
@@ -20,8 +21,6 @@ from threadkeep_usage.errors import BudgetExhausted
 from threadkeep_usage.tables import NO_BUDGET, Budget, BudgetsTable
 
 REMEMBERED = 10_000
-FRESH_SECONDS = 0.5
-"""For how long what a tenant has used is not asked again: it takes longer than that of one user."""
 
 Whose = Literal["user", "tenant"]
 
@@ -68,6 +67,7 @@ class SpentBudgets(Budgets):
         self._clock = clock
         self._steady = steady
         self._known: dict[tuple[str, str | None], tuple[float, list[UsageSum]]] = {}
+        self._reading: dict[str, asyncio.Lock] = {}
 
     async def check(self, scope: Scope) -> None:
         for left in await self.left(scope):
@@ -92,17 +92,25 @@ class SpentBudgets(Budgets):
         return found
 
     async def _used(self, tenant: str, user: str | None) -> list[UsageSum]:
-        """Return the sums of this month; in an outage those that were last read."""
+        """Return the sums of this month; in an outage those that were last read. Who asks for a tenant while it is
+        read waits for the next time, together with all others who do."""
+        if user is not None:
+            return await self._read(tenant, user)
+        asked_at = self._steady()
+        async with self._reading.setdefault(tenant, asyncio.Lock()):
+            began, known = self._known.get((tenant, None), (float("-inf"), []))
+            return known if began > asked_at else await self._read(tenant, None)
+
+    async def _read(self, tenant: str, user: str | None) -> list[UsageSum]:
         today, now = _day(self._clock()), self._steady()
-        read_at, known = self._known.get((tenant, user), (-FRESH_SECONDS, []))
-        if user is None and now - read_at < FRESH_SECONDS:
-            return known
+        _, known = self._known.get((tenant, user), (now, []))
         try:
             known = await self._usage.of(tenant, user, today.replace(day=1), today)
         except StoreError:
             return known
         if len(self._known) >= REMEMBERED:
             self._known.clear()
+            self._reading = {name: lock for name, lock in self._reading.items() if lock.locked()}
         self._known[tenant, user] = now, known
         return known
 

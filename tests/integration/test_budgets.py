@@ -10,6 +10,7 @@ from tests.backends import ON_DISK, url_of
 from tests.integration.serving import AT_ONCE, EVENTS, PATIENCE, Server, serving
 from threadkeep.conversation.api_key import KeyRole
 from threadkeep.conversation.message import Usage
+from threadkeep.conversation.turn import TurnChange
 from threadkeep.llm.base import Stopped, Text, Used
 from threadkeep.testing.scripted_model import ScriptedModel
 
@@ -77,11 +78,12 @@ async def test_what_waited_in_the_queue_while_the_budget_was_used_up_does_not_re
         await server.client.post(f"{path}/messages", json={"content": "first"}, headers=AT_ONCE)
         sent = await server.client.post(f"{path}/messages", json={"content": "second"}, headers=AT_ONCE)
         assert sent.status_code == 202, sent.text
-        number = sent.json()["turn"]
         go.set()
         async with asyncio.timeout(PATIENCE):
             while (await server.client.get(path)).json()["turns"]:  # noqa: ASYNC110 - what is looked at is no event
                 await asyncio.sleep(0)
-        events = await server.client.get(f"{path}/events", params={"after": "0", "turn": str(number)}, headers=EVENTS)
-        assert '"code":"budget_exhausted"' in events.text.replace(" ", "")
+        handle = await server.conversations.get(path.rsplit("/", 1)[1])
+        entries = [entry async for entry in handle.reading.entries()]
+        failures = [entry.body.failure for entry in entries if isinstance(entry.body, TurnChange)]
+        assert [failure.code for failure in failures if failure] == ["budget_exhausted"]
     model.assert_finished()

@@ -24,16 +24,21 @@ from threadkeep.server.problems import PROBLEM, problem_of
 from threadkeep_assistants.demo.model import ScriptTimeout
 from threadkeep_integrations.graphs.graph_agent import PauseUnsupported
 from threadkeep_retrieval.errors import EmbeddingFailed, IndexUnusable, WrongEmbeddings
+from threadkeep_usage.errors import BudgetExhausted
+from threadkeep_webhooks.targets import TooManyWebhooks, WebhookNotFound
 
 PAGE = "docs/reference/http-api.md"
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
 MADE = {"turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted"}
 """Events whose names are put together from the state of a turn."""
 OF_RINGS: set[type[ThreadkeepError]] = {
+    BudgetExhausted,
     EmbeddingFailed,
     IndexUnusable,
     PauseUnsupported,
     ScriptTimeout,
+    TooManyWebhooks,
+    WebhookNotFound,
     WrongEmbeddings,
 }
 """Errors that are known as soon as their ring is imported."""

@@ -30,6 +30,12 @@ IDS = {"id", "session_id", "conversation"}
 """The parameters and fields that name a conversation."""
 FILLED: dict[str, Any] = {
     "limit": 5,
+    "since": "2026-01-01",
+    "until": "2026-01-31",
+    "webhook": "none",
+    "letter": "none",
+    "url": "https://example.org/hook",
+    "events": ["turn.completed"],
     "before": 3,
     "head": 1,
     "around": 1,

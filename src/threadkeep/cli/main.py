@@ -37,6 +37,7 @@ COMMANDS = {
     "hold": "keep conversations, users and tenants from being deleted",
     "erase": "erase a person and all that is stored about them",
     "cells": "show how many cells a tenant in PostgreSQL has, or give it more",
+    "webhooks": "list what gets what happens in a tenant, test it, and show what was given up",
     "spool": "show and write what is kept on this disk because the database was away",
     "trust": "use the threadkeep.toml of this folder",
     "config": "show every setting and where it came from",

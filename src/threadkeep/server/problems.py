@@ -71,6 +71,7 @@ def _codes(kind: type[ThreadkeepError] = ThreadkeepError) -> set[str]:
     return {kind.code}.union(*(_codes(each) for each in kind.__subclasses__() if each.__module__ == errors.__name__))
 
 
+BUDGET = ("whose", "period", "unit", "limit", "used", "remaining", "resets_at")
 PROBLEM: dict[str, Any] = {
     "title": "Problem",
     "type": "object",
@@ -90,7 +91,11 @@ PROBLEM: dict[str, Any] = {
         "version": {"type": "integer", "description": "The new version, with `stale_version`."},
         "state": {"type": ["string", "null"], "description": "How the turn is, with `turn_over`."},
         "offset": {"type": "integer", "description": "Where to go on, with `draft_mismatch`."},
-        "budget": {"type": "object", "description": "Which budget, how much is left, until when: `budget_exhausted`."},
+        "budget": {
+            "type": "object",
+            "properties": {name: {"type": "string"} for name in BUDGET},
+            "description": "Which budget, how much is left, until when: `budget_exhausted`.",
+        },
     },
 }
 DESCRIBED: dict[int | str, dict[str, Any]] = {

@@ -28,6 +28,7 @@ from threadkeep.store.caps import Caps
 from threadkeep.store.changes import NotifyChannel, Telling
 from threadkeep.store.file_tables import FileTables
 from threadkeep.store.keyring import KeyRing
+from threadkeep.store.notes import Notes
 from threadkeep.store.unreached import Unreached
 from threadkeep.store.usage import UsageTables
 from threadkeep.store.values import NO_ENTRIES, Page, Snapshot
@@ -49,6 +50,8 @@ class Operations(ABC):
     """Runs background work tenant by tenant, and knows the tenants for whom it fails."""
     usage: UsageTables
     """What answers have used."""
+    notes: Notes
+    """What packages around the core remember."""
     caps: Caps
     """How much may be kept: whoever opens the store says so. `StorageFull` or `TooManyConversations` refuses what
     people bring beyond it: `create`, `begin`, `import_entries`, an `append` without a lease, titles and metadata."""

@@ -74,7 +74,7 @@ class SpoolingStore(Store, Operations):
         self._watch = OutageWatch(database, clock, self.drains.drain_all, lambda: str(self.outage()))
         self.keyring = cast(Any, Remembering(database.keyring, self._watch.ask))
         self.audit = database.audit
-        self.usage = database.usage
+        self.usage, self.notes = database.usage, database.notes
         self.files = database.files and cast(Any, Remembering(database.files, self._watch.ask))
         self.unreached, self.caps = database.unreached, database.caps
         self.operations = self

@@ -96,3 +96,23 @@ WITH ended AS (
     SELECT $2::integer, $3::text[] FROM ended WHERE $3 IS NOT NULL
 )
 SELECT ended.id FROM ended
+
+-- notes_named
+SELECT n.name, n.version, n.text FROM threadkeep.note n WHERE n.tenant = $1 AND n.name = ANY ($2::text[])
+
+-- notes_after
+SELECT n.name, n.version, n.text FROM threadkeep.note n
+WHERE n.tenant = $1 AND n.name BETWEEN $2 AND $3 AND n.name > $4 ORDER BY n.name LIMIT $5
+
+-- note_tenants
+SELECT DISTINCT n.tenant FROM threadkeep.note n WHERE n.name BETWEEN $1 AND $2 ORDER BY n.tenant
+
+-- add_note
+INSERT INTO threadkeep.note (tenant, name, version, text) VALUES ($1, $2, 1, $3) ON CONFLICT DO NOTHING RETURNING version
+
+-- change_note
+UPDATE threadkeep.note n SET version = n.version + 1, text = $4
+WHERE n.tenant = $1 AND n.name = $2 AND n.version = $3 RETURNING n.version
+
+-- drop_note
+DELETE FROM threadkeep.note n WHERE n.tenant = $1 AND n.name = $2 AND n.version = $3 RETURNING n.version

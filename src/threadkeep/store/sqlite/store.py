@@ -38,6 +38,7 @@ from threadkeep.store.sqlite.files import SqliteFiles
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.log import SqliteLog
 from threadkeep.store.sqlite.maintenance import HealthCheck, Maintenance
+from threadkeep.store.sqlite.notes import SqliteNotes
 from threadkeep.store.sqlite.opening import open_file
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.removal import Remover, scrub
@@ -81,6 +82,7 @@ class SqliteStore(RuledStore):
         self.keyring = SqliteKeyRing(self._run_on_database)
         self.audit = SqliteAudit(bytes(reader.db.value("SELECT value FROM secret")), self._run_on_database)
         self.files = SqliteFiles(self._run_on_database, self._scrub)
+        self.notes = SqliteNotes(self._run_on_database)
         self.usage = SqliteUsage(reader, self._run_on_database, self._catch_up, log.enter)
         self._closed = False
 
