@@ -44,7 +44,6 @@ from threadkeep.tally import Tally
 from threadkeep.tools.mcp import McpServer, McpServers
 from threadkeep.transfer.files import UNLIMITED
 from threadkeep.turn.active_turn import EngineDeps
-from threadkeep.turn.admission import Budgets
 from threadkeep.turn.after_turn import after_turn
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.models import Models
@@ -183,7 +182,7 @@ def _hosted_deps(
     is_gone: Callable[[str], bool],
 ) -> EngineDeps:
     """Return what the engine is put together from: what its host sets, and who answers."""
-    settings = hosting.settings
+    settings, budgets = hosting.settings, hosting.settings.budgets
     return EngineDeps(
         store=store,
         assistant_of=assistant_of,
@@ -199,18 +198,10 @@ def _hosted_deps(
         converter=_made(CONVERSION, "files", "the text of files", settings.image_side) or Converter(),
         count=hosting.count,
         prices=settings.prices,
-        budgets=_budgets(store, settings),
+        budgets=budgets and load(BUDGETS, "usage", "budgets")(store.operations.usage, budgets, utc_now),
         admission=hosting.admission,
         observers=hosting.observers,
     )
-
-
-def _budgets(store: Store, settings: Settings) -> Budgets | None:
-    """Return what users and tenants may use, if that is limited."""
-    if settings.budgets is None:
-        return None
-    made: Budgets = load(BUDGETS, "usage", "budgets")(store.operations.usage, settings.budgets, utc_now)
-    return made
 
 
 def _made(group: str, name: str, what: str, *given: object) -> Any:

@@ -29,11 +29,7 @@ class PostgresNotes(Notes):
 
     async def write(self, tenant: str, name: str, text: str | None, version: int = 0) -> bool:
         if text is None:
-            return (
-                bool(await self._pool.call("drop_note", tenant, name, version))
-                if version
-                else not await self.read(tenant, [name])
-            )
+            return bool(await self._pool.call("drop_note", tenant, name, version))
         if version:
             return bool(await self._pool.call("change_note", tenant, name, version, text))
         return bool(await self._pool.call("add_note", tenant, name, text))

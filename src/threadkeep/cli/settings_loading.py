@@ -16,16 +16,8 @@ from threadkeep.settings import Settings
 
 PREFIX = "THREADKEEP_"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
-_SIMPLE = Settings.model_fields.keys() - {
-    "assistants",
-    "budgets",
-    "dialects",
-    "identity",
-    "mcp",
-    "options",
-    "prices",
-    "webhooks",
-}
+_TABLES = "assistants budgets dialects identity mcp options prices webhooks"
+_SIMPLE = Settings.model_fields.keys() - _TABLES.split()
 """The settings that can be variables: all but the tables that only the file has."""
 _OTHER_VARIABLES = ("CONFIG", "NO_REAL_MODELS", "URL", "KEY", "TEST_POSTGRES")
 """Variables of ours that are no settings: for the file, for `llm/`, for clients and for tests."""

@@ -8,9 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection
 from typing import NamedTuple
 
-MOST_CHARACTERS = 10_000
-"""How long a note may be; whoever writes one sees to it."""
-
 
 class Note(NamedTuple):
     """A text and how often it was written."""

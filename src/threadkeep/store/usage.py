@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from operator import add
 from typing import NamedTuple
 
 from threadkeep.conversation.message import MAX_TOKENS, Usage
@@ -35,13 +36,7 @@ class UsageSum(NamedTuple):
 
     def plus(self, other: "UsageSum") -> "UsageSum":
         """Return both together, as of this day, model and currency."""
-        return self._replace(
-            answers=self.answers + other.answers,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-            cost=self.cost + other.cost,
-        )
+        return UsageSum._make((*self[:3], *map(add, self[3:], other[3:])))
 
 
 def used(row: Row, said_at: datetime) -> UsageSum | None:
@@ -58,12 +53,12 @@ def used(row: Row, said_at: datetime) -> UsageSum | None:
     tokens = [min(count, MAX_TOKENS) for count in (usage.input_tokens, usage.output_tokens, usage.cached_tokens)]
     cost, currency = Decimal(), ""
     if usage.cost is not None:
-        cost, currency = (
-            min(usage.cost.amount, MOST_COST).quantize(_EXACT),
-            usage.cost.currency[:MOST_NAME].replace("\x00", ""),
-        )
-    model = (parts.get("model") or "")[:MOST_NAME].replace("\x00", "")
-    return UsageSum(said_at.astimezone(UTC).date(), model, currency, 1, tokens[0], tokens[1], tokens[2], cost)
+        cost, currency = min(usage.cost.amount, MOST_COST).quantize(_EXACT), _named(usage.cost.currency)
+    return UsageSum._make((said_at.astimezone(UTC).date(), _named(parts.get("model")), currency, 1, *tokens, cost))
+
+
+def _named(name: str | None) -> str:
+    return (name or "")[:MOST_NAME].replace("\x00", "")
 
 
 def added_up(sums: Iterable[UsageSum]) -> list[UsageSum]:

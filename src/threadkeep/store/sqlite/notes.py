@@ -8,15 +8,8 @@ from threadkeep.store.sqlite.writer import RunOnDatabase
 
 _LAST = "\U0010ffff"
 """What comes behind every name with the same beginning."""
-_WRITE = {
-    (False, False): "INSERT INTO note VALUES (?1, ?2, 1, ?4) ON CONFLICT DO NOTHING RETURNING 1",
-    (
-        True,
-        False,
-    ): "UPDATE note SET version = version + 1, text = ?4 WHERE (tenant, name, version) = (?1, ?2, ?3) RETURNING 1",
-    (True, True): "DELETE FROM note WHERE (tenant, name, version) = (?1, ?2, ?3) RETURNING ?4 IS NULL",
-}
-"""By whether there is a note, and whether there is to be none."""
+_ADD = "INSERT INTO note VALUES (?1, ?2, ?3 + 1, ?4) ON CONFLICT DO NOTHING RETURNING 1"
+_THIS = "WHERE (tenant, name, version) = (?1, ?2, ?3)"
 
 
 class SqliteNotes(Notes):
@@ -42,7 +35,6 @@ class SqliteNotes(Notes):
         return tuple(tenant for (tenant,) in rows)
 
     async def write(self, tenant: str, name: str, text: str | None, version: int = 0) -> bool:
-        if text is None and not version:
-            return not await self.read(tenant, [name])
-        sql, row = _WRITE[version > 0, text is None], (tenant, name, version, text)
-        return bool(await self._run(lambda db: db.rows(sql, row)))
+        change = f"UPDATE note SET version = version + 1, text = ?4 {_THIS} RETURNING 1" if version else _ADD
+        sql = change if text is not None else f"DELETE FROM note {_THIS} RETURNING ?4 IS NULL"
+        return bool(await self._run(lambda db: db.rows(sql, (tenant, name, version, text))))

@@ -161,8 +161,8 @@ class SqliteStore(RuledStore):
     async def _catch_up(self) -> None:
         """Let what is derived follow the log, whoever wrote to it."""
         with self._snapshot():
-            is_behind = index.lag(self._reader) > 0
-        if is_behind:
+            lag = index.lag(self._reader)
+        if lag:
             await self._derive()
 
     async def _derive(self) -> None:

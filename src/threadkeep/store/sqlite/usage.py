@@ -52,8 +52,7 @@ def _found(db: SqliteDatabase, day: tuple[int, int, str], like: UsageSum) -> Usa
 
 
 def _sum(row: Sequence[Any]) -> UsageSum:
-    day, model, currency, answers, read, written, cached, cost = row
-    return UsageSum(date.fromisoformat(day), model, currency, answers, read, written, cached, Decimal(cost))
+    return UsageSum._make((date.fromisoformat(row[0]), *row[1:-1], Decimal(row[-1])))
 
 
 class SqliteUsage(UsageTables):
@@ -66,31 +65,22 @@ class SqliteUsage(UsageTables):
         follow: Callable[[], Awaitable[None]],
         enter: Callable[[Scope], tuple[int, int]],
     ) -> None:
-        self._reader = reader
-        self._run = run
-        self._follow = follow
-        self._enter = enter
+        self._reader, self._run, self._follow, self._enter = reader, run, follow, enter
 
     async def of(self, tenant: str, user: str | None, since: date, until: date) -> list[UsageSum]:
         await self._follow()
         sql = f"SELECT {_SUMS} FROM usage WHERE tenant = ? AND user = ? AND day BETWEEN ? AND ? ORDER BY 1, 2, 3"
         days = (since.isoformat(), until.isoformat())
-        return await self._run(
-            lambda db: [_sum(row) for row in db.rows(sql, (*self._keys(db, tenant, user), *days))], writes=False
-        )
+        rows = await self._run(lambda db: db.rows(sql, (*self._keys(db, tenant, user), *days)), writes=False)
+        return [_sum(row) for row in rows]
 
     async def users(
         self, tenant: str, since: date, until: date, *, limit: int = 100, after: str = ""
     ) -> list[tuple[str, UsageSum]]:
         await self._follow()
-        days = (since.isoformat(), until.isoformat())
-        return await self._run(
-            lambda db: [
-                (row[0], _sum(row[1:]))
-                for row in db.rows(_USERS, (self._keys(db, tenant, None)[0], *days, after, limit))
-            ],
-            writes=False,
-        )
+        place = (since.isoformat(), until.isoformat(), after, limit)
+        rows = await self._run(lambda db: db.rows(_USERS, (self._keys(db, tenant, None)[0], *place)), writes=False)
+        return [(row[0], _sum(row[1:])) for row in rows]
 
     async def add(self, scope: Scope, sums: Sequence[UsageSum]) -> None:
         await self._run(lambda db: add_used(db, {self._enter(scope): sums}))

@@ -20,7 +20,6 @@ class TestNotes:
         assert not await notes.write("acme", "a", None, 1)
         assert not await notes.write("acme", "a", None)
         assert await notes.write("acme", "a", None, 2)
-        assert await notes.write("acme", "a", None)
         assert await notes.read("acme", ["a"]) == {}
 
     async def test_notes_are_listed_by_the_beginnings_of_their_names_and_by_tenant(self, store: Store) -> None:

@@ -1157,6 +1157,92 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The webhooks of the tenant, without their secrets */
+        get: operations["listing_v1_admin_webhooks_get"];
+        put?: never;
+        /** Send what happens in the tenant to an address, and show its secret once */
+        post: operations["create_v1_admin_webhooks_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/webhooks/{webhook}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Send nothing there any more */
+        delete: operations["remove_v1_admin_webhooks__webhook__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/webhooks/{webhook}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a test there, and tell how that went */
+        post: operations["test_v1_admin_webhooks__webhook__test_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/webhooks/{webhook}/dead": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was given up, the oldest first */
+        get: operations["dead_v1_admin_webhooks__webhook__dead_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/webhooks/{webhook}/dead/{letter}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send what was given up again; it is forgotten if that is taken */
+        post: operations["again_v1_admin_webhooks__webhook__dead__letter__post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/feedback": {
         parameters: {
             query?: never;
@@ -1381,6 +1467,18 @@ export interface components {
             extract: string;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * Attempted
+         * @description How sending went: `detail` says why it was not taken.
+         */
+        Attempted: {
+            /** Delivered */
+            delivered: boolean;
+            /** Seconds */
+            seconds: number;
+            /** Detail */
+            detail?: string | null;
         };
         /**
          * AuditPage
@@ -1741,6 +1839,27 @@ export interface components {
             path: string;
         };
         /**
+         * CreatedWebhook
+         * @description An address and, this once, the secret that its events are signed with.
+         */
+        CreatedWebhook: {
+            /** Id */
+            id: string;
+            /** Url */
+            url: string;
+            /** Events */
+            events: string[];
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Is Set */
+            is_set: boolean;
+            /** Secret */
+            secret: string;
+        };
+        /**
          * Data
          * @description Something for programs to read.
          */
@@ -1762,6 +1881,32 @@ export interface components {
             };
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * DeadLetter
+         * @description An event that was given up: where it is in which log, after how many attempts, and why. What it says is in the
+         *     log alone.
+         */
+        DeadLetter: {
+            /** Id */
+            id: string;
+            /** Conversation */
+            conversation: string;
+            /** Seq */
+            seq: number;
+            /** Index */
+            index: number;
+            /** Type */
+            type: string;
+            /** Attempts */
+            attempts: number;
+            /** Reason */
+            reason: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
         };
         /**
          * DocumentFormat
@@ -1896,6 +2041,16 @@ export interface components {
             entry: number;
             /** Conversation */
             conversation?: string | null;
+        };
+        /**
+         * LetterList
+         * @description What was given up, the oldest first, and behind which the next page begins.
+         */
+        LetterList: {
+            /** Data */
+            data: components["schemas"]["DeadLetter"][];
+            /** Next */
+            next: string | null;
         };
         /**
          * ListedConversation
@@ -2130,6 +2285,22 @@ export interface components {
              * @example 90d
              */
             expires?: string | null;
+        };
+        /**
+         * NewWebhook
+         * @description Where what happens is sent, and which events.
+         */
+        NewWebhook: {
+            /**
+             * Url
+             * @example https://app.example.org/hooks
+             */
+            url: string;
+            /**
+             * Events
+             * @description Default: ['message.completed', 'turn.cancelled', 'turn.completed', 'turn.failed', 'turn.interrupted', 'turn.waiting'].
+             */
+            events?: string[];
         };
         /**
          * OpinionList
@@ -3380,6 +3551,25 @@ export interface components {
             file_bytes: number;
         };
         /**
+         * ShownWebhook
+         * @description An address that gets events. `is_set`: the settings of the server have it.
+         */
+        ShownWebhook: {
+            /** Id */
+            id: string;
+            /** Url */
+            url: string;
+            /** Events */
+            events: string[];
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Is Set */
+            is_set: boolean;
+        };
+        /**
          * SplitCompare
          * @description Two things side by side.
          */
@@ -3687,6 +3877,14 @@ export interface components {
             data: components["schemas"]["UserUsage"][];
             /** Next */
             next: string | null;
+        };
+        /**
+         * WebhookList
+         * @description The webhooks of a tenant.
+         */
+        WebhookList: {
+            /** Data */
+            data: components["schemas"]["ShownWebhook"][];
         };
         /**
          * WholeConversation
@@ -4396,7 +4594,15 @@ export interface components {
             /** @description Where to go on, with `draft_mismatch`. */
             offset?: number;
             /** @description Which budget, how much is left, until when: `budget_exhausted`. */
-            budget?: Record<string, never>;
+            budget?: {
+                whose?: string;
+                period?: string;
+                unit?: string;
+                limit?: string;
+                used?: string;
+                remaining?: string;
+                resets_at?: string;
+            };
         };
     };
     responses: never;
@@ -8080,6 +8286,254 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ShownSums"];
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listing_v1_admin_webhooks_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_v1_admin_webhooks_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedWebhook"];
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_v1_admin_webhooks__webhook__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_v1_admin_webhooks__webhook__test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attempted"];
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dead_v1_admin_webhooks__webhook__dead_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                after?: string;
+            };
+            header?: never;
+            path: {
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LetterList"];
+                };
+            };
+            /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "about:blank",
+                     *       "title": "Not Found",
+                     *       "status": 404,
+                     *       "code": "conversation_not_found",
+                     *       "detail": "There is no such conversation.",
+                     *       "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    again_v1_admin_webhooks__webhook__dead__letter__post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook: string;
+                letter: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attempted"];
                 };
             };
             /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */

@@ -33,5 +33,5 @@ const day = (text) => date(new Date(`${text}T12:00:00Z`), { dateStyle: "medium" 
 
 const amountOf = (amount, unit) =>
   unit === "tokens"
-    ? t("tokens", { n: Number(amount) })
+    ? t("tokenCount", { n: Number(amount) })
     : number(Number(amount), { style: "currency", currency: unit });
