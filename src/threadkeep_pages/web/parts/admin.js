@@ -1,4 +1,4 @@
-// The administrator's corner: who has stored how much, what people think of answers and say, what is held, what the rules of keeping would do, who may come in,
+// The administrator's corner: who has stored how much, what models cost, what people think of answers and say, what is held, what the rules of keeping would do, who may come in,
 // and who did what.
 
 import { del, get, post } from "../api.js";
@@ -9,6 +9,7 @@ import { SortedTable } from "../render/sorted.js";
 import { jsonOf } from "../render/value.js";
 import { dialog } from "../views.js";
 import { Button } from "./actions.js";
+import { Costs } from "./costs.js";
 import { Dialog } from "./dialog.js";
 import { TenantConversations } from "./reading.js";
 import { Spending } from "./spending.js";
@@ -19,6 +20,7 @@ const LONGEST_DETAIL = 200;
 /** @type {Record<string, { label: TextKey, path: string, Part: any }>} */
 const PARTS = {
   usage: { label: "usage", path: "/v1/admin/usage", Part: Usage },
+  costs: { label: "costs", path: "/v1/usage/tenant", Part: Costs },
   opinions: { label: "opinions", path: "/v1/admin/feedback?days=30", Part: Opinions },
   reading: { label: "conversations", path: "/v1/admin/conversations?limit=50", Part: TenantConversations },
   spending: { label: "spending", path: "/v1/usage/tenant", Part: Spending },
