@@ -34,7 +34,7 @@ export function SignIn() {
       <input id="key" ref=${field} type="password" autocomplete="current-password" placeholder="tk_…" spellcheck="false"
         aria-describedby="key-help" aria-invalid=${Boolean(problem)} />
       ${problem && html`<p class="danger" role="alert">${problem}</p>`}
-      <button type="submit" class=${`button wide ${provider ? "" : "primary"}`} disabled=${isBusy}>${t("signIn")}</button>
+      <button type="submit" class="button wide" data-first=${!provider} disabled=${isBusy}>${t("signIn")}</button>
       <p class="muted" id="key-help">${t("keyHelp")}</p>
     </form>
   </main>`;
