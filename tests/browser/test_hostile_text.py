@@ -14,6 +14,7 @@ BATCHES = 8
 CONVERSATIONS, TURNS = 6, 20
 LIVE = """() => [...document.querySelectorAll("*")].flatMap((element) => element.getAttributeNames()
     .filter((name) => /^on|^(?:style|srcset|srcdoc|action|formaction|ping|background)$/.test(name))
+    .filter((name) => name !== "style" || !element.matches(".shell, .rows")) // whose sizes the page sets
     .map((name) => `${element.localName} ${name}`)).concat(
         [...document.querySelectorAll("body script, body style, iframe, object, embed, main img, meta[http-equiv]")]
             .map((element) => element.outerHTML))"""
