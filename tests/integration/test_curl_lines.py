@@ -13,7 +13,7 @@ from tests.documents import blocks_of
 def lines_with_curl(document: str) -> str:
     """Return the first block of commands that uses curl, without the line that starts a server."""
     block = next(block.text for block in blocks_of(document) if block.kind == "sh" and "curl " in block.text)
-    return "".join(line for line in block.splitlines(keepends=True) if not line.startswith("make run"))
+    return "".join(line for line in block.splitlines(keepends=True) if not line.startswith(("make run", "threadkeep serve")))
 
 
 def printed(script: str, server: Server, **variables: str) -> str:
@@ -38,7 +38,7 @@ def test_the_readme_pasted_whole_waits_for_its_server(tmp_path: Path) -> None:
         port = free.getsockname()[1]
     command = f"{Path(sys.executable).with_name('threadkeep')} serve --model demo --port {port} 2> log &"
     script = f"trap 'kill %1; wait' EXIT\nset -m\n{command}\n{rest.replace(':8000', f':{port}')}"
-    assert start == 'make run ARGS="--model demo" &'
+    assert start == "threadkeep serve --model demo &"
     done = subprocess.run(["bash", "-ec", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
     assert "event: turn.completed" in done.stdout
 
