@@ -13,7 +13,9 @@ from tests.documents import blocks_of
 def lines_with_curl(document: str) -> str:
     """Return the first block of commands that uses curl, without the line that starts a server."""
     block = next(block.text for block in blocks_of(document) if block.kind == "sh" and "curl " in block.text)
-    return "".join(line for line in block.splitlines(keepends=True) if not line.startswith(("make run", "threadkeep serve")))
+    return "".join(
+        line for line in block.splitlines(keepends=True) if not line.startswith(("make run", "threadkeep serve"))
+    )
 
 
 def printed(script: str, server: Server, **variables: str) -> str:
