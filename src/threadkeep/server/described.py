@@ -9,8 +9,6 @@ from fastapi import FastAPI
 from threadkeep.server.event_schema import event_schemas
 from threadkeep.server.problems import PROBLEM
 
-_REFERENCE = "#/components/schemas/"
-
 
 class Described(FastAPI):
     """An application whose description has the shapes of its events and problems."""
@@ -48,4 +46,4 @@ def _reached(described: Any, schemas: dict[str, Any]) -> set[str]:
 
 
 def _named(described: Any) -> Iterator[str]:
-    return (found.removeprefix(_REFERENCE) for found in re.findall(f"{_REFERENCE}[^'\"]+", str(described)))
+    return iter(re.findall(r"#/components/schemas/([^'\"]+)", str(described)))
