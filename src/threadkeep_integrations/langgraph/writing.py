@@ -151,7 +151,7 @@ class CheckpointWriter:
 
     def _shown_step(self, added: Addition, value: BaseMessage) -> Step:
         form = form_of(value, self._serde)
-        is_short = "message" in form and len(record_text(form)) <= LARGEST
+        is_short = "message" in form and len(str(form)) <= LARGEST
         message = self._message(value, form if is_short else None)
         if message is None:
             return form

@@ -4,13 +4,14 @@ import json
 from collections import deque
 from datetime import UTC, datetime
 from decimal import Decimal
+from operator import is_
 from typing import Any
 from uuid import UUID
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
-from threadkeep_integrations.langgraph.forms import FormError, Item, StrictSerializer, form_of, value_of
+from threadkeep_integrations.langgraph.forms import FormError, Item, StrictSerializer, form_of, value_of, values_of
 
 SERDE = StrictSerializer()
 CALL = {"name": "weather", "args": {"city": "Oslo"}, "id": "c1", "type": "tool_call"}
@@ -71,6 +72,23 @@ def test_a_message_is_the_same_object_until_somebody_changes_it() -> None:
     assert given.content == "a"
     given.more = 1
     assert item.value(SERDE) == AIMessage("a", additional_kwargs={"x": {"y": 1}})
+
+
+@pytest.mark.parametrize("place", [-1, 3])
+def test_a_message_that_somebody_changed_in_place_is_as_it_was_before_long(place: int) -> None:
+    items = [Item(form_of(HumanMessage(str(number)), SERDE)) for number in range(2000)]
+    first = values_of(items, SERDE)
+    assert all(map(is_, values_of(items, SERDE), first))
+    first[place].content = first[0].content = "changed"
+    found = values_of(items, SERDE)
+    for _ in range(1000):
+        if found[place].content != "changed":
+            break
+        found = values_of(items, SERDE)
+    assert [message.content for message in found] == [str(number) for number in range(2000)]
+    mixed = [*items[:2], Item({"json": {"a": 1}})]
+    values_of(mixed, SERDE)[2]["a"] = 2
+    assert values_of(mixed, SERDE)[1:] == [HumanMessage("1"), {"a": 1}]
 
 
 @pytest.mark.parametrize(
