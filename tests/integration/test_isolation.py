@@ -56,6 +56,8 @@ FILLED: dict[str, Any] = {
     "metadata": {},
     "status": "active",
     "archived": True,
+    "temporary": False,
+    "folder": "Mine",
     "shared": False,
     "model": "demo",
     "order": "newest",

@@ -12,7 +12,6 @@ import { Button } from "./actions.js";
 import { Costs } from "./costs.js";
 import { Dialog } from "./dialog.js";
 import { TenantConversations } from "./reading.js";
-import { Spending } from "./spending.js";
 import { date, rich, t } from "../language.js";
 
 const LONGEST_DETAIL = 200;
@@ -23,7 +22,6 @@ const PARTS = {
   costs: { label: "costs", path: "/v1/usage/tenant", Part: Costs },
   opinions: { label: "opinions", path: "/v1/admin/feedback?days=30", Part: Opinions },
   reading: { label: "conversations", path: "/v1/admin/conversations?limit=50", Part: TenantConversations },
-  spending: { label: "spending", path: "/v1/usage/tenant", Part: Spending },
   keeping: { label: "keeping", path: "/v1/admin/retention/preview?limit=100", Part: Keeping },
   holds: { label: "holds", path: "/v1/admin/holds", Part: Holds },
   keys: { label: "keys", path: "/v1/admin/keys", Part: Keys },

@@ -5,7 +5,7 @@ import { complain } from "../notices.js";
 import { html, useEffect, useState } from "../preact.js";
 import { money } from "../render/usage.js";
 import { SortedTable } from "../render/sorted.js";
-import { t } from "../language.js";
+import { number, t } from "../language.js";
 
 const MOST = 100;
 
@@ -27,6 +27,12 @@ const cells = (sums) => [
   sums.costs.map(({ amount, currency }) => money({ amount: Number(amount), currency })).join(" + "),
 ];
 
+/** What is left of a budget, in money or in tokens. */
+const amountOf = (amount, unit) =>
+  unit === "tokens"
+    ? t("tokenCount", { n: Number(amount) })
+    : number(Number(amount), { style: "currency", currency: unit });
+
 /** @param {TextKey} first */
 const columns = (first) => [
   { name: first, label: t(first) },
@@ -39,6 +45,7 @@ export function Costs({ answer }) {
     get(`/v1/usage/users?limit=${MOST}`).then(({ data }) => setUsers(data), complain);
   }, []);
   return html`<p class="muted">${t("costsHelp")}</p>
+    ${answer.budgets.map((left) => html`<p data-testid="budget">${t(left.period === "day" ? "leftToday" : "leftThisMonth", { left: amountOf(left.remaining, left.unit), limit: amountOf(left.limit, left.unit) })}</p>`)}
     <${SortedTable} columns=${columns("model")} rows=${byModel(answer.data).map(([model, sums]) => [model, ...cells(sums)])} empty=${t("noAnswersYet")} />
     ${users.length > 0 && html`<${SortedTable} columns=${columns("user")} rows=${users.map((one) => [one.user, ...cells(one)])} />`}`;
 }

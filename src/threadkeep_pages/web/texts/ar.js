@@ -344,13 +344,11 @@ export default {
 
   whatIsShown: "ما يُعرض",
   usage: "الاستخدام",
-  spending: "النماذج",
   answers: "الإجابات",
   tokensRead: "رموز مقروءة",
   tokensWritten: "رموز مكتوبة",
   noAnswersYet: "لا إجابات بعد.",
   otherModels: "أخرى",
-  spendingHelp: "استخدام النماذج من {since} إلى {until}.",
   tokenCount: "{n} رمز",
   leftToday: "المتبقي لليوم {left} من {limit}.",
   leftThisMonth: "المتبقي لهذا الشهر {left} من {limit}.",

@@ -318,13 +318,11 @@ export default {
 
   whatIsShown: "Was angezeigt wird",
   usage: "Nutzung",
-  spending: "Modelle",
   answers: "Antworten",
   tokensRead: "Gelesene Token",
   tokensWritten: "Geschriebene Token",
   noAnswersYet: "Noch keine Antworten.",
   otherModels: "andere",
-  spendingHelp: "Wofür Modelle vom {since} bis zum {until} genutzt wurden.",
   tokenCount: "{n} Tokens",
   leftToday: "Für heute bleiben {left} von {limit}.",
   leftThisMonth: "Für diesen Monat bleiben {left} von {limit}.",

@@ -399,9 +399,7 @@ export default {
   // Administration
   whatIsShown: "What is shown",
   usage: "Usage",
-  spending: "Models",
   answers: "Answers",
-  spendingHelp: "What models were used for from {since} to {until}.",
   tokenCount: "{n} tokens",
   leftToday: "{left} of {limit} are left for today.",
   leftThisMonth: "{left} of {limit} are left for this month.",

@@ -313,13 +313,11 @@ export default {
 
   whatIsShown: "Qué se muestra",
   usage: "Uso",
-  spending: "Modelos",
   answers: "Respuestas",
   tokensRead: "Tokens leídos",
   tokensWritten: "Tokens escritos",
   noAnswersYet: "Aún no hay respuestas.",
   otherModels: "otros",
-  spendingHelp: "Uso de los modelos del {since} al {until}.",
   tokenCount: "{n} tokens",
   leftToday: "Para hoy quedan {left} de {limit}.",
   leftThisMonth: "Para este mes quedan {left} de {limit}.",

@@ -314,13 +314,11 @@ export default {
 
   whatIsShown: "Ce qui est affiché",
   usage: "Utilisation",
-  spending: "Modèles",
   answers: "Réponses",
   tokensRead: "Jetons lus",
   tokensWritten: "Jetons écrits",
   noAnswersYet: "Pas encore de réponses.",
   otherModels: "autres",
-  spendingHelp: "Usage des modèles du {since} au {until}.",
   tokenCount: "{n} jetons",
   leftToday: "Il reste {left} sur {limit} pour aujourd’hui.",
   leftThisMonth: "Il reste {left} sur {limit} pour ce mois.",

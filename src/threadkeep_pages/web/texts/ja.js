@@ -311,13 +311,11 @@ export default {
 
   whatIsShown: "表示内容",
   usage: "使用量",
-  spending: "モデル",
   answers: "回答",
   tokensRead: "読んだトークン",
   tokensWritten: "書いたトークン",
   noAnswersYet: "まだ回答はありません。",
   otherModels: "その他",
-  spendingHelp: "{since}から{until}までのモデルの使用量です。",
   tokenCount: "{n} トークン",
   leftToday: "今日の残りは{limit}のうち{left}です。",
   leftThisMonth: "今月の残りは{limit}のうち{left}です。",
