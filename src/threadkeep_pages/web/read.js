@@ -3,7 +3,7 @@
 
 import { grouped } from "./client/branch.js";
 import { date, loadLanguage, t } from "./language.js";
-import { html, render, useEffect, useState } from "./preact.js";
+import { Component, html, render, useEffect, useState } from "./preact.js";
 import { Bubble } from "./render/bubble.js";
 import { Files } from "./render/files.js";
 import { Ending, Turn, endingOf } from "./render/turn.js";
@@ -31,8 +31,19 @@ function Conversation({ groups }) {
     };
   }, [count]);
   return html`<div aria-busy=${isWhole ? undefined : "true"}>
-    ${groups.slice(0, count).map((group) => html`<${Group} key=${group.key} group=${group} />`)}
+    ${groups.slice(0, count).map((group) => html`<${Stored} key=${group.key} group=${group} />`)}
   </div>`;
+}
+
+// What is drawn is never drawn again: the groups that follow cost as much as the first ones.
+class Stored extends Component {
+  shouldComponentUpdate() {
+    return false;
+  }
+
+  render({ group }) {
+    return html`<${Group} group=${group} />`;
+  }
 }
 
 function Group({ group: { kind, messages: all } }) {
