@@ -66,13 +66,13 @@ async def test_what_a_later_release_brings_is_distributed_too(
 ) -> None:
     await migrate(joined.owner)
     sql = (
-        "CREATE TABLE threadkeep.note (tenant integer, text text, PRIMARY KEY (tenant, text));"
+        "CREATE TABLE threadkeep.later (tenant integer, text text, PRIMARY KEY (tenant, text));"
         "ALTER TABLE threadkeep.conversation ADD COLUMN noted boolean NOT NULL DEFAULT false"
     )
     known = migrations()
     monkeypatch.setattr(schema, "migrations", lambda: [*known, (len(known) + 1, "notes.sql", sql)])
     assert await migrate(joined.owner) == ["notes.sql", *STEPS]
-    assert ("note",) in citus_server.fetch(DISTRIBUTED_TABLES, citus_server.as_admin(joined))
+    assert ("later",) in citus_server.fetch(DISTRIBUTED_TABLES, citus_server.as_admin(joined))
     store = await open_store(joined.server)
     assert texts_of(await store.newest(ADA, await new(store, ADA, "hello"))) == ["hello"]
     await store.close()
