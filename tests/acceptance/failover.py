@@ -152,12 +152,11 @@ class Scripted:
             names = [f"life{self._ready}-{len(self._names)}-{number}" for number in range(4)]
             self._names += names
             command = [sys.executable, "-m", "tests.acceptance.writer", self._place.both, *names]
-            process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-            reading = asyncio.create_task(asyncio.to_thread(self._read, process))
-            await asyncio.wait((reading, talking), return_when=asyncio.FIRST_COMPLETED)
-            process.kill()
-            await reading
-            process.wait()
+            with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+                reading = asyncio.create_task(asyncio.to_thread(self._read, process))
+                await asyncio.wait((reading, talking), return_when=asyncio.FIRST_COMPLETED)
+                process.kill()
+                await reading
 
     def _read(self, process: "subprocess.Popen[bytes]") -> None:
         assert process.stdout is not None

@@ -132,7 +132,7 @@ async def test_threads_are_renamed_archived_restored_and_deleted(context: Browse
         tab = ThreadTab(await context.new_page(), app, server.url)
         await tab.open()
         for number, said in enumerate(("What time is it?", "Who are you?"), start=1):
-            await tab.button("New thread").click()
+            await tab.button("New thread").first.click()
             await tab.say(said)
             await expect(tab.answers).to_have_count(1)
             await expect(tab.button("Stop")).to_be_hidden()

@@ -32,7 +32,10 @@ async def test_what_was_exported_is_imported_elsewhere_once(
     person = Person(page, other.url)
     await person.open()
     await page.get_by_role("button", name="Your data").click()
-    for told in ("Imported: 1 new, 0 known, 0 not readable.", "Imported: 0 new, 1 known, 0 not readable."):
+    for told in (
+        "Imported: 1 new, 0 already here, 0 not readable.",
+        "Imported: 0 new, 1 already here, 0 not readable.",
+    ):
         await page.get_by_label("Import").set_input_files(file)
         await expect(page.get_by_test_id("imported")).to_have_text(told)
     await expect(person.row("To be moved")).to_be_visible()

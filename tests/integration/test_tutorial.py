@@ -21,6 +21,7 @@ from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.loop_turn import Loops, LoopTurn
 from threadkeep.retention.erasure import Erasure
+from threadkeep.store.usage import UsageTables
 from threadkeep.turn.steps.accept import Sending
 from threadkeep.turn_handle import TurnHandle
 
@@ -100,7 +101,7 @@ OWNERS: dict[str, Any] = {
     "cursor": Cursor,
     "store": threadkeep.ConversationStore,
 }
-PARTS = {"admin": Administration, "erasure": Erasure, "loops": Loops}
+PARTS = {"admin": Administration, "erasure": Erasure, "loops": Loops, "usage": UsageTables}
 """What is reached by an attribute that only an instance has."""
 SENT = {*Sending.__annotations__, *inspect.signature(ConversationHandle.sending).parameters, "message"}
 """What whoever sends a message may say about it."""

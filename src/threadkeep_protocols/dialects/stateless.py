@@ -23,7 +23,7 @@ from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message, Role, check_role
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
-from threadkeep.errors import InvalidValue, TurnNotFound
+from threadkeep.errors import InvalidValue, StoreUnavailable, TurnNotFound
 from threadkeep.runtime import open_store
 from threadkeep.server.identity.guards import Actor
 from threadkeep.server.limits import Limited
@@ -73,6 +73,8 @@ class Asides:
                 await conversation.cancel()
             await conversations.leave_turns(PATIENCE)
             await self._conversations.count_beside(conversation.scope, store)
+        except StoreUnavailable as error:
+            logger.warning("what a question that was asked aside has used is not counted: %s", error)
         except Exception:
             logger.exception("a question that was asked aside did not end cleanly")
         finally:
