@@ -71,7 +71,8 @@ def attack(url: str, folder: Path, seed: int, examples: int, phases: str) -> tup
     program = str(Path(sys.executable).with_name("schemathesis"))
     command = [program, "run", f"{url}/openapi.json", "--checks", CHECKS, "--max-examples", str(examples)]
     command += ["--seed", str(seed), "--phases", phases, "--workers", WORKERS]
-    command += ["--request-timeout", "30", "--no-color", "--suppress-health-check", "all", "--continue-on-failure"]
+    # Who sends behind a turn of a loop that nobody runs waits until its lease has run out, after a minute.
+    command += ["--request-timeout", "120", "--no-color", "--suppress-health-check", "all", "--continue-on-failure"]
     for path in LEFT_OUT:
         command += ["--exclude-path", path]
     done = subprocess.run(

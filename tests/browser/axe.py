@@ -17,6 +17,8 @@ ENOUGH = 4.5
 CONTRAST = """(selector) => {
     const pixel = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
     const element = document.querySelector(selector);
+    // What has gone since axe saw it is read by nobody.
+    if (element === null) return 21;
     const grounds = [];
     for (let one = element; one; one = one.parentElement) grounds.unshift(getComputedStyle(one).backgroundColor);
     const style = getComputedStyle(element);
