@@ -1,6 +1,5 @@
 """All ways to sign in, as one guard: whoever knows what a request shows decides, and API keys come last."""
 
-import logging
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -9,7 +8,7 @@ from starlette.requests import HTTPConnection
 
 from threadkeep.assistants import named_here
 from threadkeep.conversations import Conversations
-from threadkeep.errors import InvalidValue, ThreadkeepError
+from threadkeep.errors import InvalidValue
 from threadkeep.server.identity.api_keys import ApiKeyGuard
 from threadkeep.server.identity.guards import Guard, Identity
 from threadkeep.settings import Settings
@@ -19,8 +18,6 @@ from threadkeep_identity.oidc import Provider, oidc_routes
 from threadkeep_identity.proxies import ProxyWay
 from threadkeep_identity.tables import IdentityTable
 from threadkeep_identity.tokens import Tokens, token_routes
-
-logger = logging.getLogger("threadkeep.identity")
 
 
 class Way(Protocol):
@@ -56,20 +53,11 @@ class Ways:
 
     async def is_valid(self, identity: Identity) -> bool:
         if isinstance(identity, OwnIdentity):
-            return await self._stays(identity)
+            return bool(await self._own.is_valid(identity))
         for way in self._ways:
             if isinstance(identity, way.identifies):
                 return await way.is_valid(identity)
         return await self._keys.is_valid(identity)
-
-    async def _stays(self, identity: Identity) -> bool:
-        try:
-            return bool(await self._own.is_valid(identity))
-        except ThreadkeepError:
-            raise
-        except Exception:
-            logger.exception("the guard of the settings cannot say who may still listen, so nobody may")
-            return False
 
 
 class OwnIdentity(Identity):

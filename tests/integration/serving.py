@@ -23,6 +23,7 @@ from threadkeep.llm.base import Model
 from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection
+from threadkeep.server.identity.guards import Guard
 from threadkeep.server.metrics import ServerMetrics
 from threadkeep.settings import Settings
 from threadkeep.turn.assistant import Assistant
@@ -96,6 +97,7 @@ async def serving(
     assistants: Sequence[Assistant] = (),
     connection: Callable[..., Connection] = Connection,
     telemetry: Sequence[Telemetry] = (),
+    guard: Guard | None = None,
     **settings: Any,
 ) -> AsyncIterator[Server]:
     """Serve a store for a while, on a free port or on one that is named."""
@@ -106,7 +108,7 @@ async def serving(
         store, assistants, model=model, pace=0, mcp=chosen.mcp.servers, hosting=hosting
     )
     listener = socket.create_server(("127.0.0.1", settings.get("port", 0)), backlog=2048)
-    app = create_app(conversations, chosen, metrics)
+    app = create_app(conversations, chosen, metrics, guard=guard)
     for each in telemetry:
         each.surround(app)
     http = cast(type[Connection], connection)

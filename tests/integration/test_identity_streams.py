@@ -4,11 +4,15 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 
+import pytest
 import pytest_asyncio
+from starlette.requests import HTTPConnection
 
 from tests.identities import ISSUER_OF_LANES
 from tests.integration.serving import EVENTS, PATIENCE, Server, serving
 from threadkeep.conversation.api_key import KeyRole
+from threadkeep.conversation.scope import Scope
+from threadkeep.server.identity.guards import Identity
 from threadkeep.store.audit import Wanted
 
 
@@ -59,6 +63,40 @@ async def test_a_service_that_is_revoked_takes_all_for_whom_it_acts_along_and_no
         assert all("not_authenticated" in said for said in await asyncio.gather(*mine))
     assert not theirs.done()
     theirs.cancel()
+
+
+class Directory:
+    """Knows who may come in; asked about some, it fails or says nothing."""
+
+    def __init__(self) -> None:
+        self.gone: set[str] = set()
+
+    async def identify(self, connection: HTTPConnection) -> Identity:
+        return Identity(scope=Scope(tenant="acme", user=connection.headers["x-user"]))
+
+    async def is_valid(self, identity: Identity) -> bool:
+        match identity.scope.user:
+            case "silent" if self.gone:
+                await asyncio.Event().wait()
+            case "broken" if self.gone:
+                raise ValueError("broken")
+        return identity.scope.user not in self.gone
+
+
+@pytest.mark.server_may_fail
+async def test_a_guard_that_fails_or_is_silent_about_some_holds_up_its_verdict_on_nobody_else() -> None:
+    directory = Directory()
+    async with serving(guard=directory) as server:
+        asked = ["silent", "broken", "ada", *(f"user{number}" for number in range(40))]
+        streams = {user: asyncio.create_task(listen(server, {"x-user": user})) for user in asked}
+        await server.until_streams(len(asked))
+        directory.gone = {"ada", asked[-1]}
+        async with asyncio.timeout(PATIENCE):
+            for user in ("ada", "broken", asked[-1]):
+                assert "not_authenticated" in await streams[user], user
+        assert [user for user, stream in streams.items() if not stream.done()] == ["silent", *asked[3:-1]]
+        for stream in streams.values():
+            stream.cancel()
 
 
 async def test_a_token_that_is_taken_back_ends_its_own_stream_only(server: Server) -> None:

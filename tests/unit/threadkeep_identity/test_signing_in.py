@@ -11,7 +11,7 @@ from tests.identities import TestIssuer
 from tests.unit.server.serving import app_behind, client_of, served
 from threadkeep.cli.settings_loading import load_settings
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import InvalidValue, StoreUnavailable
+from threadkeep.errors import InvalidValue
 from threadkeep.server.app import create_app
 from threadkeep.server.identity.guards import Identity
 from threadkeep.settings import Settings
@@ -54,22 +54,6 @@ async def test_a_guard_of_ones_own_lets_in_beside_all_others(doors: ModuleType, 
         assert (await client.get("/v1/me", headers={"X-Knock": "twice"})).json()["user"] == "guest"
         assert (await client.get("/v1/me", headers=ONE.headers())).json()["user"] == "ada"
         assert (await client.get("/v1/me")).status_code == 401
-
-
-@pytest.mark.server_may_fail
-async def test_a_guard_that_fails_lets_nobody_listen(doors: ModuleType, caplog: pytest.LogCaptureFixture) -> None:
-    settings = Settings(store="memory:", auth="keys", identity={"guard": "own_doors:door"})
-    async with served(settings) as client:
-        guard = app_behind(client).state.guard
-        shown = HTTPConnection({"type": "http", "method": "GET", "headers": [(b"x-knock", b"1")]})
-        identity = await guard.identify(shown)
-        assert await guard.is_valid(identity)
-        doors.door.fails = ValueError("broken")
-        assert not await guard.is_valid(identity)
-        assert "so nobody may" in caplog.text
-        doors.door.fails = StoreUnavailable()
-        with pytest.raises(StoreUnavailable):
-            await guard.is_valid(identity)
 
 
 async def test_what_is_no_guard_is_refused_at_the_start(doors: ModuleType) -> None:

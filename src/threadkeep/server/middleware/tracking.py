@@ -45,7 +45,7 @@ class OpenRequest:
 
     def __init__(self, task: asyncio.Task[object] | None, scope: Scope) -> None:
         self._task = task
-        self._scope = scope
+        self.scope = scope
         self.is_answered = False
         self.is_stream = self.is_lines = False
         self.is_over = False
@@ -61,11 +61,6 @@ class OpenRequest:
         elif not message.get("more_body", False):
             self.is_stream = False
         self.told_at = time.monotonic()
-
-    @property
-    def identity(self) -> Identity | None:
-        found: Identity | None = self._scope.get(IDENTITY)
-        return found
 
     @property
     def stays(self) -> bool:
@@ -86,6 +81,7 @@ class OpenRequests:
     def __init__(self) -> None:
         self._requests: set[OpenRequest] = set()
         self._watching: asyncio.Task[None] | None = None
+        self._looking: dict[Identity, asyncio.Task[None]] = {}
         self.is_over = False
 
     @property
@@ -110,19 +106,33 @@ class OpenRequests:
     async def _watch(self, guard: Guard) -> None:
         while self.streams:
             await asyncio.sleep(WATCH_SECONDS)
-            for streams in self._streams_by_identity():
-                if not await _may_stay(streams[0], guard):
-                    for stream in streams:
-                        stream.end(REVOKED)
+            for identity, streams in self._streams_by_identity().items():
+                if identity.has_expired(utc_now()):
+                    _send_away(streams)
+                elif identity not in self._looking:
+                    self._looking[identity] = asyncio.create_task(self._look(guard, identity, streams))
 
-    def _streams_by_identity(self) -> list[list[OpenRequest]]:
+    async def _look(self, guard: Guard, identity: Identity, streams: list[OpenRequest]) -> None:
+        """Send somebody away who may no longer listen. If the store does not answer, they may: it is asked again."""
+        try:
+            if not await guard.is_valid(identity):
+                _send_away(streams)
+        except StoreError as error:
+            logger.warning("it cannot be looked who may still listen: %s", error)
+        except Exception:
+            logger.exception("a guard cannot say whether somebody may still listen, so they may not")
+            _send_away(streams)
+        finally:
+            del self._looking[identity]
+
+    def _streams_by_identity(self) -> dict[Identity, list[OpenRequest]]:
         """Return the open streams by who listens: each is looked up once, however many streams it has, and what is
         found holds for nobody else."""
         found: dict[Identity, list[OpenRequest]] = defaultdict(list)
         for request in self._requests:
-            if request.is_stream and (identity := request.identity) is not None:
+            if request.is_stream and (identity := request.scope.get(IDENTITY)) is not None:
                 found[identity].append(request)
-        return list(found.values())
+        return found
 
     async def end(self) -> None:
         """Refuse new requests, wait a moment for streams to send the last events, and end them."""
@@ -140,14 +150,9 @@ class OpenRequests:
         return max((request.told_at for request in self._requests if request.stays), default=0.0)
 
 
-async def _may_stay(stream: OpenRequest, guard: Guard) -> bool:
-    """Whether a stream may go on. If the store does not answer, it may: the store is asked again in a moment."""
-    identity = stream.identity
-    try:
-        return identity is None or (not identity.has_expired(utc_now()) and await guard.is_valid(identity))
-    except StoreError as error:
-        logger.warning("it cannot be looked who may still listen: %s", error)
-        return True
+def _send_away(streams: list[OpenRequest]) -> None:
+    for stream in streams:
+        stream.end(REVOKED)
 
 
 class TrackRequests(HttpMiddleware):
@@ -179,13 +184,8 @@ class TrackRequests(HttpMiddleware):
             if not request.is_answered:
                 await problem_of(Stopping())(scope, receive, send)
             elif request.is_stream:
-                await send(
-                    {
-                        "type": "http.response.body",
-                        "body": b"" if request.is_lines else request.last_words,
-                        "more_body": False,
-                    }
-                )
+                last = b"" if request.is_lines else request.last_words
+                await send({"type": "http.response.body", "body": last, "more_body": False})
         finally:
             self.open_requests.finish(request)
 
