@@ -57,11 +57,12 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
 	$(BIN)/kubernetes-validate --quiet --strict deploy/kubernetes.yaml
 
-bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, server, workers, keeping, parts, instances, follow-ups, adapters and page (ARGS="--quick")
+bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, loops, server, workers, keeping, parts, instances, follow-ups, adapters and page (ARGS="--quick")
 	@$(BIN)/python -m bench.report --forget
 	@$(BIN)/python -m bench.store $(ARGS)
 	@$(BIN)/python -m bench.turn $(ARGS)
 	@$(BIN)/python -m bench.context $(ARGS)
+	@$(BIN)/python -m bench.loop $(ARGS)
 	@$(BIN)/python -m bench.server $(ARGS)
 	@$(BIN)/python -m bench.workers $(ARGS)
 	@$(BIN)/python -m bench.keeping $(ARGS)
@@ -73,10 +74,12 @@ bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, 
 	@$(BIN)/python -m bench.page $(ARGS)
 	@$(BIN)/python -m bench.report
 
-torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 MESSAGES=10000 SEED=1)
+torture: .venv/.test-stamp ## kill real processes while they write, and cut streams (COUNT=20 MESSAGES=10000 SEED=1)
 	@$(BIN)/python -m tests.acceptance.torture --count $(COUNT) --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.fuzz --requests 20000 --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.torture_turns --count $(COUNT) --seed $(SEED)
+	@$(BIN)/python -m tests.acceptance.torture_loops
+	@THREADKEEP_CUTS=10000 $(BIN)/pytest -q -n 2 --timeout 1800 tests/integration/test_loop_cuts.py tests/integration/test_openai.py -k "is_cut or cut_at"
 	@$(BIN)/python -m tests.acceptance.torture_keeping --every
 	@$(BIN)/python -m tests.acceptance.torture_files --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.torture_keeping --count $(COUNT) --seed $(SEED)

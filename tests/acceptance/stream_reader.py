@@ -8,6 +8,8 @@ from httpx_sse import ServerSentEvent, aconnect_sse
 
 UNLOGGED = ("presence", "error", "conversation.spooled", "turn.retrying")
 """Events that are in no log: they have no id of their own (the client shows the one before), and may come again."""
+PIECES = ("message.started", "reasoning.delta", "text.delta")
+"""What a message is told by while it is being written."""
 ENDS = ("turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted")
 
 
@@ -45,9 +47,7 @@ class Reader:
 
     def told(self) -> list[tuple[str, Any]]:
         """Return what every reader is told alike: all but the pieces that a text came in."""
-        return [
-            (event.event, event.json()) for event in self.events if event.event not in ("text.delta", "message.started")
-        ]
+        return [(event.event, event.json()) for event in self.events if event.event not in PIECES]
 
     def check(self) -> None:
         """Hold what came in pieces against what was stored: no gap, no repeat."""
