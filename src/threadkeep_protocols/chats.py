@@ -1,19 +1,20 @@
 """Conversations by the ids that clients choose, the messages in them by theirs, and the whole of what was said."""
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.ids import id_of, is_chosen
-from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, InvalidValue
 from threadkeep.store.base import MAX_LIMIT
+from threadkeep.tools.registry import Registry
 from threadkeep_protocols.answers import transcript
 from threadkeep_protocols.parts import AnswerReader
 
@@ -70,27 +71,30 @@ def chat_id(conversation: Conversation) -> str:
     return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("__", "")).decode(errors="replace"), name)
 
 
-def who_is_asked(conversations: Conversations, conversation: Conversation) -> Callable[[str], bool]:
-    """Return what tells whether a person is asked before a tool runs here, by its name: not for one that is not known
-    now."""
+def who_is_asked(
+    conversations: Conversations, conversation: Conversation, *, about_others: bool = False
+) -> Callable[[str], bool]:
+    """Return what tells whether a person is asked before a tool runs here, by its name; and what it tells
+    `about_others`, which the assistant has not now, such as those that a client runs."""
     try:
         tools = conversations.tools_of(conversations.assistant_of(conversation))
     except (InvalidValue, StopIteration):
-        return lambda name: False
-    return lambda name: (tool := tools.get(name)) is not None and tool.needs_approval
+        return lambda name: about_others
+    return lambda name: about_others if (tool := tools.get(name)) is None else tool.needs_approval
+
+
+def tools_of_client(
+    conversations: Conversations, conversation: Conversation, given: Iterable[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the tools that a client runs: those that the assistant has itself are its own."""
+    tools = list(given)
+    known = conversations.assistant_of(conversation).tools if tools else Registry()
+    return [tool for tool in tools if known.get(tool["name"]) is None]
 
 
 async def said_in(conversation: ConversationHandle, most: int = MOST_SHOWN) -> list[Entry | AnswerReader]:
     """Return the newest messages of the current branch and the answers, the one being written included."""
     return transcript(await conversation.snapshot(messages=most))
-
-
-async def message_named(conversation: ConversationHandle, id: str) -> Entry | None:
-    """Return the entry of the message with an id, on any branch, if it is among the newest entries."""
-    async for entry in newest_first(conversation):
-        if isinstance(entry.body, Message) and entry.body.id == id:
-            return entry
-    return None
 
 
 async def newest_first(conversation: ConversationHandle) -> AsyncIterator[Entry]:

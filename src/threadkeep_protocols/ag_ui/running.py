@@ -15,13 +15,12 @@ from threadkeep.conversation.turn import BusyPolicy, TurnState
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, KeyReused
-from threadkeep.tools.registry import Registry
 from threadkeep.turn_handle import TurnHandle
 from threadkeep_protocols.ag_ui.places import Place, place_of
 from threadkeep_protocols.ag_ui.resuming import go_on
 from threadkeep_protocols.ag_ui.streams import AgentRun
 from threadkeep_protocols.ag_ui.taking import CONTEXT, AgMessage, RunInput, content_of, run_of, run_part
-from threadkeep_protocols.chats import said_in
+from threadkeep_protocols.chats import said_in, tools_of_client
 from threadkeep_protocols.parts import AnswerReader
 from threadkeep_protocols.said import question
 
@@ -64,6 +63,7 @@ class _Sending:
         self._chat = chat
         self._body = body
         self._asked = asked
+        self._tools = tools_of_client(conversations, chat.value, [tool.definition() for tool in body.tools])
 
     async def send(self) -> AgentRun:
         """Store the message where the transcript has it, or find it."""
@@ -96,14 +96,9 @@ class _Sending:
             id=id,
             key=self._key("send"),
             policy=policy,
-            tools=self._tools(),
+            tools=self._tools,
         )
         return AgentRun(turn, fresh=place.is_end and not is_busy and not turn.replayed)
-
-    def _tools(self) -> list[dict[str, Any]]:
-        """Return the tools that the client brings: those that the assistant has itself are its own."""
-        known = self._conversations.assistant_of(self._chat.value).tools if self._body.tools else Registry()
-        return [tool.definition() for tool in self._body.tools if known.get(tool.name) is None]
 
     def _context(self, items: list[Entry | AnswerReader]) -> list[dict[str, Any]]:
         """Return what the app says beside the conversation, unless it said the same beside the message before."""
@@ -125,7 +120,7 @@ class _Sending:
         asked = [item.seq for item in items if isinstance(item, Entry) and _is_question(item)]
         if open_turns and asked and asked[-1] == known.seq:
             return AgentRun(self._chat.turn(open_turns[0]))
-        turn = await self._chat.regenerate(known.seq, key=self._key("run"), tools=self._tools())
+        turn = await self._chat.regenerate(known.seq, key=self._key("run"), tools=self._tools)
         return AgentRun(turn)
 
     def _key(self, what: str) -> str:

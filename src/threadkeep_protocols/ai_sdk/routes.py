@@ -128,7 +128,7 @@ class Chats:
 
     async def stream(self, chat: ConversationHandle, what: Answering) -> Response:
         """Answer with a turn, from where the client knows it."""
-        asks = who_is_asked(self.conversations, await chat.read())
+        asks = who_is_asked(self.conversations, await chat.read(), about_others=True)
         return data_stream(self._chunks(chat, what, asks), _failed, HEADERS)
 
     async def _chunks(self, chat: ConversationHandle, what: Answering, asks: Asks) -> AsyncIterator[Told]:
@@ -159,7 +159,8 @@ class Chats:
         if entry is not None:
             head = (await chat.snapshot()).tree.branch_with((await chat.reading.entry(entry)).seq)
         snapshot = await chat.snapshot(messages=limit, head=head)
-        asks, told = who_is_asked(self.conversations, snapshot.conversation), list[Json]()
+        asks = who_is_asked(self.conversations, snapshot.conversation, about_others=True)
+        told: list[Json] = []
         for item in transcript(snapshot):
             if isinstance(item, AnswerReader):
                 told.append(answer_message(item, branches_of(snapshot, item.begins), asks))

@@ -1,17 +1,19 @@
-"""What a request of `useChat` asks for: a new message, an edit, another answer, or to go on after decisions."""
+"""What a request of `useChat` asks for: a new message, an edit, another answer, or to go on after decisions and results
+of tools that the browser runs."""
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from threadkeep.conversation.message import Message
-from threadkeep.conversation.turn import TurnState
+from threadkeep.conversation.turn import BusyPolicy, TurnState
 from threadkeep.conversation_handle import ConversationHandle, Key
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, KeyReused, TurnNotFound
 from threadkeep.turn_handle import TurnHandle
 from threadkeep_protocols.ai_sdk.places import place_behind, turn_named
 from threadkeep_protocols.ai_sdk.taking import ChatBody, UiMessage, content_of
+from threadkeep_protocols.chats import tools_of_client
 from threadkeep_protocols.said import question, wait_for
 
 
@@ -30,38 +32,42 @@ async def answering(
     *before, last = body.all
     if last.role == "assistant":
         return await _go_on(chat, last)
+    tools = tools_of_client(conversations, chat.value, body.definitions())
     if body.trigger == "regenerate-message":
         found = await question(chat, last)
         if found is not None:
-            return Answering(await chat.regenerate(found.seq, key=key))
+            return Answering(await chat.regenerate(found.seq, key=key, tools=tools))
     if chat.value.head is None and before:
         await _bring(chat, before)
-    return Answering(await _send(conversations, chat, body, key))
+    waits = any(turn.state is TurnState.WAITING for turn in await chat.turns())
+    # Who says something else instead has refused: a front end could not answer behind its own message any more.
+    how: dict[str, Any] = {"tools": tools, "policy": BusyPolicy.INTERRUPT if waits else BusyPolicy.QUEUE}
+    content = await content_of(last, conversations, chat.scope)
+    return Answering(await _send(chat, body, content, key=key, **how))
 
 
-async def _send(conversations: Conversations, chat: ConversationHandle, body: ChatBody, key: Key | None) -> TurnHandle:
+async def _send(chat: ConversationHandle, body: ChatBody, content: list[Any], **how: Any) -> TurnHandle:
     """Store a message behind the one that the client has before it, or beside the one that it edits."""
     *before, last = body.all
-    content = await content_of(last, conversations, chat.scope)
     is_edit = body.messageId is not None and body.messageId == last.id
     parent = await place_behind(chat, before[-1]) if before else body.beginning(chat.value)
     if not is_edit:
         with suppress(KeyReused):
-            return await chat.accept(content, parent=parent, id=last.own_id, key=key)
+            return await chat.accept(content, parent=parent, id=last.own_id, **how)
     known = await question(chat, last)
     if known is not None and isinstance(known.body, Message) and known.body.content == last.text:
-        return await _again(chat, known.turn, known.seq)
+        return await _again(chat, known.turn, known.seq, how["tools"])
     beside = parent if known is None else known.parent or 0
-    return await chat.accept(content, parent=beside, id=last.edited_id(beside or 0), key=key)
+    return await chat.accept(content, parent=beside, id=last.edited_id(beside or 0), **how)
 
 
-async def _again(chat: ConversationHandle, turn: int | None, entry: int) -> TurnHandle:
+async def _again(chat: ConversationHandle, turn: int | None, entry: int, tools: list[dict[str, Any]]) -> TurnHandle:
     """Answer a message that was sent before: a repeated request gets the turn that it began, a later one another."""
     newest = [each.number for each in await chat.turns()]
     head = (await chat.read()).head
     if head is not None:
         newest.append((await chat.reading.entry(head)).turn or 0)
-    return chat.turn(turn) if turn is not None and turn in newest else await chat.regenerate(entry)
+    return chat.turn(turn) if turn is not None and turn in newest else await chat.regenerate(entry, tools=tools)
 
 
 async def _bring(chat: ConversationHandle, before: Sequence[UiMessage]) -> None:
@@ -72,31 +78,43 @@ async def _bring(chat: ConversationHandle, before: Sequence[UiMessage]) -> None:
 
 
 async def _go_on(chat: ConversationHandle, message: UiMessage) -> Answering:
-    """Take what a person decided about tool calls, which the client's own copy of the answer says."""
+    """Take what the client's own copy of an answer says: what a person decided about tool calls, and what those gave
+    that the browser ran."""
     open_turns = [turn.number for turn in await chat.turns() if turn.state is not TurnState.QUEUED]
     number = turn_named(message.id) or next(iter(open_turns), None)
     if number is None or number > (await chat.read()).entries:
         raise TurnNotFound("There is no answer that could go on.")
-    decided = {part["toolCallId"]: part["approval"] for part in message.tools() if _is_decided(part)}
-    after = await wait_for(chat, number, set(decided))
-    for call, approval in decided.items():
-        reason = approval.get("reason")
+    tools = {str(part["toolCallId"]): part for part in message.tools()}
+    after = await wait_for(chat, number, {call for call, part in tools.items() if _is_decided(part) or _is_done(part)})
+    by_client = {call.id for call in await chat.client_calls()}
+    for call, part in tools.items():
         with suppress(TurnNotFound):  # it was decided before, perhaps elsewhere and otherwise
-            await chat.approve(
-                call,
-                approved=approval["approved"],
-                reason=reason[:2000] if isinstance(reason, str) and reason else None,
-            )
+            if _is_decided(part):
+                await chat.approve(call, **_decision(part["approval"]))
+            elif _is_done(part) and call in by_client:
+                await chat.give_result(call, part.get("output"), error=_error(part))
     if after is None and number not in open_turns:
         raise InvalidValue("There is nothing in this answer to go on with.")
-    known = frozenset(str(part["toolCallId"]) for part in message.tools())
-    return Answering(chat.turn(number), after, known)
+    return Answering(chat.turn(number), after, frozenset(tools))
 
 
-def _is_decided(part: dict[str, object]) -> bool:
+def _is_decided(part: dict[str, Any]) -> bool:
     approval = part.get("approval")
     return (
         part.get("state") == "approval-responded"
         and isinstance(approval, dict)
         and isinstance(approval.get("approved"), bool)
     )
+
+
+def _is_done(part: dict[str, Any]) -> bool:
+    return part.get("state") in ("output-available", "output-error")
+
+
+def _decision(approval: dict[str, Any]) -> dict[str, Any]:
+    reason = approval.get("reason")
+    return {"approved": approval["approved"], "reason": reason[:2000] if isinstance(reason, str) and reason else None}
+
+
+def _error(part: dict[str, Any]) -> str | None:
+    return None if part["state"] == "output-available" else str(part.get("errorText") or "The tool failed.")

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from threadkeep.conversation.blocks import Citation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Usage
 from threadkeep.conversation.parts import Attachment, CitationPart, Data, Part, Raw, in_order
@@ -12,7 +13,7 @@ from threadkeep.store.values import Snapshot
 from threadkeep_protocols.parts import AnswerBlock, AnswerCall, AnswerPart, AnswerReader, AnswerText, AnyAnswerPart
 
 Asks = Callable[[str], bool]
-"""Whether a person is asked before a tool with this name runs."""
+"""Whether somebody is asked before a tool with this name runs: a person, or the browser, which runs it."""
 Json = dict[str, Any]
 
 
@@ -34,17 +35,26 @@ def shown_part(part: AnswerBlock | AnswerPart) -> Json:
     """Return a part that is whole at once, as a chunk of a stream; in a message it is the same."""
     if isinstance(part, AnswerBlock):
         fields = part.block.model_dump(mode="json")
-        return {"type": f"data-{fields['type']}", "id": part.id, "data": fields}
+        is_source = isinstance(part.block, Citation)
+        return (
+            _source(part.id, fields) if is_source else {"type": f"data-{fields['type']}", "id": part.id, "data": fields}
+        )
     match part.part:
         case Attachment() as file:
             return file_part(file)
-        case CitationPart(source=source) as cited if source.startswith(("http://", "https://")):
-            return {"type": "source-url", "sourceId": part.id, "url": source, "title": cited.title or source}
         case CitationPart() as cited:
-            title = cited.title or cited.source
-            return {"type": "source-document", "sourceId": part.id, "mediaType": "text/plain", "title": title}
+            return _source(part.id, cited.model_dump(mode="json", exclude={"at"}))
         case other:
             return {**data_part(other), "id": part.id}
+
+
+def _source(id: str, cited: Json) -> Json:
+    """Return where a statement comes from: a link, or a document by its name."""
+    source, title = cited["source"], cited.get("title")
+    named = {"title": title if isinstance(title, str) and title else source, "providerMetadata": {"threadkeep": cited}}
+    if source.startswith(("http://", "https://")):
+        return {"type": "source-url", "sourceId": id, "url": source, **named}
+    return {"type": "source-document", "sourceId": id, "mediaType": "text/plain", **named}
 
 
 def file_part(file: Attachment) -> Json:

@@ -10,6 +10,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue
 from threadkeep.server.requests import SentText
+from threadkeep.tools.client import MOST_CLIENT_TOOLS
 from threadkeep_protocols.files import kept_file
 from threadkeep_protocols.said import Said
 
@@ -39,6 +40,20 @@ class UiMessage(Said):
         return Message(role=Role(self.role), content=self.text) if self.text else None
 
 
+class BrowserTool(BaseModel):
+    """A tool that the browser runs, with the JSON schema of its input by either of its names."""
+
+    model_config = ConfigDict(frozen=True)
+    description: SentText = ""
+    parameters: dict[str, Any] | None = None
+    inputSchema: dict[str, Any] | None = None  # noqa: N815 - its name on the wire
+
+    def definition(self, name: str) -> dict[str, Any]:
+        """Return it as a turn takes it."""
+        schema = self.parameters or self.inputSchema
+        return {"name": name, "description": self.description, **({"parameters": schema} if schema else {})}
+
+
 class ChatBody(BaseModel):
     """What `useChat` sends: all messages, or the last one alone. Unknown fields are those of the app."""
 
@@ -49,6 +64,7 @@ class ChatBody(BaseModel):
     trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
     messageId: SentText | None = None  # noqa: N815 - its name on the wire
     assistant: SentText | None = None
+    tools: dict[SentText, BrowserTool] = Field(default={}, max_length=MOST_CLIENT_TOOLS)
 
     @property
     def all(self) -> list[UiMessage]:
@@ -57,6 +73,10 @@ class ChatBody(BaseModel):
         if not found:
             raise InvalidValue("A request has `messages`, or a `message`.")
         return found
+
+    def definitions(self) -> list[dict[str, Any]]:
+        """Return the tools that the browser runs as a turn takes them."""
+        return [tool.definition(name) for name, tool in self.tools.items()]
 
     def beginning(self, chat: Conversation) -> int | None:
         """Return what a message continues before which the client has none: nothing if it sends all that it has, and

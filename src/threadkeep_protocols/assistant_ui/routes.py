@@ -126,7 +126,7 @@ def _messages(router: APIRouter, conversations: Conversations) -> None:
 
     async def messages_of(who: Identity, id: str) -> Messages:
         chat = await find_chat(conversations, who.scope, id)
-        return Messages(conversations, chat, who_is_asked(conversations, chat.value))
+        return Messages(conversations, chat, who_is_asked(conversations, chat.value, about_others=True))
 
     @router.get(path, dependencies=_ROOM)
     async def list_messages(

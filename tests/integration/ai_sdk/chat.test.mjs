@@ -55,18 +55,19 @@ test("a message is sent and answered, and the history is what the client has", a
   assert.deepEqual((await history(mine.id))[1].metadata, metadata);
 });
 
-test("reasoning, tools, their failures and blocks are parts", async () => {
+test("reasoning, tools, their failures, blocks and sources are parts", async () => {
   const mine = chat();
   await mine.sendMessage({ text: "think\nuse look stumble\ndone" });
   const parts = mine.messages[1].parts.map(({ type }) => type);
   assert.deepEqual(parts, [
-    ...["step-start", "reasoning", "text", "tool-look", "tool-stumble", "data-table", "data-citation"],
+    ...["step-start", "reasoning", "text", "tool-look", "tool-stumble", "data-table", "source-document"],
     ...["step-start", "text"],
   ]);
   const look = mine.messages[1].parts.find(({ type }) => type === "tool-look");
   assert.deepEqual(look.output, { seen: "hall 0" });
   const stumble = mine.messages[1].parts.find(({ type }) => type === "tool-stumble");
   assert.equal(stumble.state, "output-error");
+  assert.equal(mine.messages[1].parts.find(({ type }) => type === "source-document").title, "map.pdf");
   assert.deepEqual(shown(await history(mine.id)), shown(mine.messages));
 });
 
@@ -346,6 +347,87 @@ testNew("what somebody decided elsewhere counts", async () => {
   await until(() => mine.status === "ready" && text(mine.messages[1]).includes("done"));
   await assertIsLog(mine);
   assert.equal(tools(mine.messages[1])[0].state, "output-denied");
+});
+
+/** Tools that the page runs: what they do, by their names. */
+const running = (does, options = {}) => {
+  const tools = { paint: { description: "Paint.", inputSchema: { type: "object", properties: { place: { type: "string" } } } } };
+  const mine = chat({
+    transport: { body: { tools } },
+    sendAutomaticallyWhen: (now) =>
+      ai.lastAssistantMessageIsCompleteWithToolCalls(now) || (sendAutomaticallyWhen?.(now) ?? false),
+    // Not awaited: the chat takes outputs in turn with its stream.
+    onToolCall: ({ toolCall: { toolName: tool, toolCallId, input } }) => {
+      if (tool in does) void Promise.resolve(does[tool](input)).then((told) => told && mine.addToolOutput({ tool, toolCallId, ...told }));
+    },
+    ...options,
+  });
+  return mine;
+};
+const painting = { paint: ({ place }) => ({ output: { colour: "green", place } }) };
+
+test("the browser runs its tools, and the answer goes on in the same message", async () => {
+  const mine = running(painting);
+  await mine.sendMessage({ text: "think\nuse look paint\nuse paint paint\ndone" });
+  await until(() => mine.status === "ready" && text(mine.messages[1]).includes("done"));
+  assert.equal(mine.messages.length, 2);
+  assert.deepEqual(tools(mine.messages[1]).map(({ type, state }) => [type, state]), [
+    ...[["tool-paint", "output-available"], ["tool-look", "output-available"]],
+    ...[["tool-paint", "output-available"], ["tool-paint", "output-available"]],
+  ]);
+  assert.match(text(mine.messages[1]), /\{"colour":"green","place":"hall 1"\}/);
+  await assertIsLog(mine);
+  const broken = running({ paint: () => ({ state: "output-error", errorText: "no paint" }) });
+  await broken.sendMessage({ text: "use paint\ndone" });
+  await until(() => broken.status === "ready" && text(broken.messages[1]).includes("done"));
+  assert.match(text(broken.messages[1]), /no paint/);
+  await assertIsLog(broken);
+  await broken.regenerate();
+  await until(() => broken.status === "ready" && text(broken.messages[1]).includes("done"));
+  assert.equal(broken.messages[1].metadata.branches.length, 2);
+});
+
+test("a page that is opened while a tool of the browser is awaited runs it, and a result counts once", async () => {
+  const mine = running({ paint: () => {} });
+  await mine.sendMessage({ text: "use paint\ndone" });
+  assert.equal(mine.messages[1].metadata.state, "waiting");
+  assert.equal(tools((await history(mine.id))[1])[0].state, "input-available");
+  const others = [running(painting, { id: mine.id, messages: await history(mine.id) })];
+  others.push(running({ paint: () => ({ output: "red" }) }, { id: mine.id, messages: await history(mine.id) }));
+  await Promise.all(others.map((other) => other.resumeStream()));
+  for (const other of others) {
+    await until(() => other.status === "ready" && text(other.messages[1]).includes("done"));
+    await assertIsLog(other);
+  }
+  // The first page was closed with the call open, and gives its own result when it is back.
+  await mine.addToolOutput({ tool: "paint", toolCallId: "paint-0-0", output: "blue" });
+  await until(() => mine.status === "ready" && text(mine.messages[1]).includes("done"));
+  await assertIsLog(mine);
+});
+
+test("who says something else instead of an answer about a call has refused it", async () => {
+  for (const call of ["paint", "remove"]) {
+    const mine = running({ paint: () => {} });
+    await mine.sendMessage({ text: `use ${call}\ndone` });
+    assert.equal(mine.messages[1].metadata.state, "waiting");
+    await mine.sendMessage({ text: "never mind" });
+    assert.equal(text(mine.messages.at(-1)), "never mind ");
+    const log = await history(mine.id);
+    assert.deepEqual(log.map(text), ["use " + call + "\ndone", "One moment. ", "never mind", "never mind "]);
+    assert.match(tools(log[1])[0].state, /output-(error|denied)/);
+    assert.equal(log[1].metadata.state, undefined);
+  }
+});
+
+testNew("a tool of the browser and an approval are waited for together", async () => {
+  const mine = running(painting);
+  await mine.sendMessage({ text: "use look paint remove\ndone" });
+  assert.deepEqual(tools(mine.messages[1]).map(({ type }) => type), ["tool-paint", "tool-remove"]);
+  await until(() => tools(mine.messages[1])[0].state === "output-available");
+  await mine.addToolApprovalResponse({ id: waiting(mine)[0].approval.id, approved: true });
+  await until(() => mine.status === "ready" && text(mine.messages[1]).includes("done"));
+  assert.deepEqual(tools(mine.messages[1]).map(({ type }) => type), ["tool-paint", "tool-remove", "tool-look"]);
+  await assertIsLog(mine);
 });
 
 testOld("a client without approvals is told of them as data", async () => {
