@@ -114,9 +114,9 @@ Item = Annotated[
 
 
 class EntriesBody(Body):
-    """What a turn adds, in order."""
+    """What a turn adds, in order; nothing, to keep it while a tool takes long."""
 
-    entries: list[Item] = Field(min_length=1, max_length=MOST_ENTRIES)
+    entries: list[Item] = Field(max_length=MOST_ENTRIES)
 
 
 class HistoryBody(Body):

@@ -112,6 +112,21 @@ test("a loop of one's own runs a turn, which others see, and is told when it is 
   assert.ok(other.signal.aborted);
 });
 
+test("a loop waits for the turn before its own, and hears of a stop while it has nothing to say", async () => {
+  const conversation = await threadkeep.create();
+  const first = await conversation.begin("One");
+  let hasBegun = false;
+  const second = conversation.begin("Two").then((turn) => ((hasBegun = true), turn));
+  while ((await conversation.read()).turns.length < 2);
+  assert.ok(!hasBegun);
+  await first.settle();
+  const turn = await second;
+  const stopped = new Promise((resolve) => turn.signal.addEventListener("abort", resolve));
+  await conversation.stop();
+  await stopped;
+  assert.equal((await conversation.read()).ended?.state, "cancelled");
+});
+
 test("what is refused is a problem with its code", async () => {
   await assert.rejects(
     threadkeep.conversation("nothing").read(),

@@ -52,6 +52,7 @@ async def test_a_turn_with_calls_results_and_an_answer_is_seen_as_one_of_ours() 
         assert len((await loop.post("entries", entries=[result])).json()["entries"]) == 1
         for _ in range(2):  # a repeated piece is written once
             assert (await loop.post("draft", offset=0, text="4 degrees.", message="a-1")).json() == {"offset": 10}
+        assert (await loop.post("entries", entries=[])).json() == {"entries": []}  # the turn is kept, and nothing said
         wrong = await loop.post("draft", offset=4, text="nonsense")
         assert (wrong.status_code, wrong.json()["code"], wrong.json()["offset"]) == (409, "draft_mismatch", 10)
         seen = (await client.get(loop.path)).json()

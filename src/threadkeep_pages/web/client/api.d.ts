@@ -1933,7 +1933,7 @@ export interface components {
         };
         /**
          * EntriesBody
-         * @description What a turn adds, in order.
+         * @description What a turn adds, in order; nothing, to keep it while a tool takes long.
          */
         EntriesBody: {
             /** Entries */

@@ -156,14 +156,24 @@ export class RemoteConversation {
   }
 
   /**
-   * Begins a turn that a loop of your own runs; without content it answers what the head says.
+   * Begins a turn that a loop of your own runs, behind those that run or wait; without content it answers what the head
+   * says.
    * @param {string | Record<string, unknown>[] | null} content
    * @param {Sending & { turn_id?: string }} [how]
    */
   async begin(content, { key = newKey(), ...place } = {}) {
     const body = { ...(content === null ? {} : { content }), ...place };
     const path = conversationPath(this.id, "/turns");
-    return new OwnTurn(this, await repeated(() => this.http.call("POST", path, { body, key })));
+    let begun = await repeated(() => this.http.call("POST", path, { body, key }));
+    if (begun.state === "queued") {
+      const { cursor, turns } = await this.read({ limit: 1 });
+      const follow = turns.some(({ id, state }) => id === begun.turn && state === "queued")
+        ? this.follow({ cursor })
+        : [];
+      for await (const event of follow) if ("turn" in event && event.turn === begun.turn) break;
+      begun = await repeated(() => this.http.call("POST", `${path}/${begun.turn}/lease`));
+    }
+    return new OwnTurn(this, begun);
   }
 
   /** Stops the turn that runs or waits, or the one of this number. @param {number} [turn] */

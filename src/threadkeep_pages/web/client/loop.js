@@ -5,6 +5,11 @@ import { Problem, conversationPath, newKey, repeated } from "./http.js";
 /** @typedef {import("./api.js").components["schemas"]} Schemas */
 /** @typedef {Schemas["EntriesBody"]["entries"][number]} Item */
 
+// While a model or a tool takes its time, the turn is kept, and a stop is heard of, by asking; but not for ever, so that
+// a turn that its loop has forgotten ends.
+const SILENCE = 5000;
+const MOST_ASKED = 360;
+
 export class OwnTurn {
   #text = "";
   #offset = 0;
@@ -13,6 +18,8 @@ export class OwnTurn {
   /** @type {any} */
   #failure = null;
   #over = new AbortController();
+  /** @type {any} */
+  #silence;
 
   /**
    * @param {import("./index.js").RemoteConversation} conversation
@@ -25,6 +32,14 @@ export class OwnTurn {
     this.headers = { "Turn-Token": begun.token ?? "" };
     this.path = (/** @type {string} */ verb) => conversationPath(conversation.id, `/turns/${begun.turn}/${verb}`);
     this.#offset = begun.draft?.offset ?? 0;
+    this.#keep();
+  }
+
+  #keep(left = MOST_ASKED) {
+    clearTimeout(this.#silence);
+    const ask = () => this.#post("entries", { entries: [] }).then(() => this.#silence && this.#keep(left - 1), Boolean);
+    this.#silence = left && setTimeout(ask, SILENCE);
+    this.#silence?.unref?.();
   }
 
   /** Is aborted when somebody stops the turn, or it is not yours any more: give it to whatever your loop waits for. */
@@ -38,6 +53,7 @@ export class OwnTurn {
    */
   text(text) {
     this.#text += text;
+    this.#keep();
     this.#writing ??= this.#write();
     return this.#failure ? Promise.reject(this.#failure) : Promise.resolve();
   }
@@ -89,6 +105,7 @@ export class OwnTurn {
    */
   async add(...entries) {
     await this.stored();
+    this.#keep();
     this.#offset = 0;
     return this.#post("entries", { entries }, newKey());
   }
@@ -101,6 +118,7 @@ export class OwnTurn {
    */
   async settle(state = "completed", how = {}) {
     await this.stored();
+    this.#keep(0);
     return this.#post("settle", { state, ...how });
   }
 
@@ -113,7 +131,8 @@ export class OwnTurn {
     try {
       return await repeated(() => this.http.call("POST", this.path(verb), { body, key, headers: this.headers }));
     } catch (error) {
-      if (error instanceof Problem && error.status === 409) this.#over.abort(error);
+      const isMissed = this.#silence || verb === "settle"; // a question that came behind the end is not
+      if (isMissed && error instanceof Problem && error.status === 409) this.#over.abort(error);
       throw error;
     }
   }
