@@ -60,6 +60,8 @@ def chosen(folder: Path, names: list[str]) -> dict[str, Any]:
 
 
 def _as_toml(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_as_toml, value))}]"
     if not isinstance(value, Mapping):
         return json.dumps(value)
     return "{" + ", ".join(f"{json.dumps(key)} = {_as_toml(inner)}" for key, inner in value.items()) + "}"

@@ -41,7 +41,7 @@ class CuttingProxy:
         except ConnectionError:
             writer.close()
             return
-        asking = asyncio.create_task(_pass_on(reader, forth))
+        asking = asyncio.create_task(pass_on(reader, forth))
         try:
             while piece := await back.read(65536):
                 kept = piece if left is None else piece[:left]
@@ -60,7 +60,7 @@ class CuttingProxy:
             writer.close()
 
 
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while piece := await reader.read(65536):
         writer.write(piece)
         await writer.drain()

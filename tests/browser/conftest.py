@@ -6,7 +6,10 @@ of a test here says so too: `@pytest_asyncio.fixture(loop_scope="session")`. Wha
 """
 
 import asyncio
+import os
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +18,22 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright, expect
 
 from tests.browser.chromium import ARGUMENTS, chromium
+from tests.browser.entrance import entrance
 from tests.browser.person import Api, Person, calling
 from tests.browser.server import PATIENCE, Server
 from tests.browser.stage import SETTINGS
 from tests.collector import collecting
 from tests.everything import everything, settings_file
+from tests.identities import ISSUER_OF_LANES
 from tests.watching import note_log
+from threadkeep.conversation.scope import LOCAL
 
 HERE = Path(__file__).parent
+WAYS = ("jwt", "service")
+"""The lanes in which something in front of the server signs people in: with a token of an issuer, or as a service
+that acts for them."""
+SIGNED_IN = ("test_page_messages",)
+"""The modules that always run in those lanes; with `THREADKEEP_WAYS` set all do that share a server."""
 
 Serve = Callable[..., Server]
 NewContext = Callable[..., Coroutine[Any, Any, BrowserContext]]
@@ -128,19 +139,38 @@ def collector() -> Iterator[str]:
         yield url
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Let some suites of the page also run for those whom something in front of the server signs in."""
+    module = metafunc.module.__name__.rpartition(".")[2]
+    if "stage" in metafunc.fixturenames and (module in SIGNED_IN or "THREADKEEP_WAYS" in os.environ):
+        metafunc.parametrize("stage", ("open", *WAYS), indirect=True, scope="module")
+
+
 @pytest.fixture(scope="module")
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that all tests of a module share, with every option on and the assistant of `stage.py`; a module may set
     its own `PACE`."""
-    folder = tmp_path_factory.mktemp("stage")
-    settings = settings_file(everything(folder, "sqlite")) + SETTINGS
+    folder, way = tmp_path_factory.mktemp("stage"), getattr(request, "param", "open")
+    ways = {} if way == "open" else ISSUER_OF_LANES.settings(tenant=LOCAL.tenant, role_claim="role")
+    settings = settings_file(everything(folder, "sqlite") | ways) + SETTINGS
     (folder / "threadkeep.toml").write_text(settings, encoding="utf-8")
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": request.getfixturevalue("collector")}
     server = Server(folder, pace=getattr(request.module, "PACE", 0), variables=variables)
     server.start()
-    yield server
+    with ExitStack() as stack:
+        if way != "open":
+            server.url = stack.enter_context(entrance(server.url, _shown(server, way)))
+        yield server
     server.kill()
     note_log(server.log)
+
+
+def _shown(server: Server, way: str) -> dict[str, str]:
+    """Return the headers with which the local user signs in: a token of an issuer, or the key of a service."""
+    if way == "jwt":
+        return ISSUER_OF_LANES.headers(sub=LOCAL.user, role="admin", exp=int(time.time()) + 86_400)
+    key = server.key(LOCAL.tenant, "backend", "service")
+    return {"Authorization": f"Bearer {key}", "Threadkeep-User": LOCAL.user}
 
 
 @pytest_asyncio.fixture(loop_scope="session")
