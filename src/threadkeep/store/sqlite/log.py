@@ -38,7 +38,7 @@ _WHOLE = f"SELECT {CONVERSATION}, crc, entries, updated_at, large, large_crc FRO
 
 class ConversationKey(NamedTuple):
     """A conversation that was found: the keys that its rows begin with, its id, its version, how many entries it has at
-    least, and the document of its facts."""
+    least, the document of its facts, and when it was created."""
 
     tenant: int
     conversation: int
@@ -46,6 +46,7 @@ class ConversationKey(NamedTuple):
     version: int = 0
     entries: int = 0
     facts: str = "{}"
+    created_at: int = 0
 
 
 class SqliteLog:

@@ -80,7 +80,8 @@ class Reader:
         keys = self.scope(scope)
         if keys is not None:
             found = self.db.row(
-                "SELECT key, version, entries, facts FROM conversation WHERE tenant = ? AND id = ? AND user = ?",
+                "SELECT key, version, entries, facts, created_at FROM conversation "
+                "WHERE tenant = ? AND id = ? AND user = ?",
                 (keys[0], encode_id(conversation), keys[1]),
             )
             if found is not None:

@@ -30,19 +30,18 @@ ALONE_AT_MOST = 16
 """How often a caller may commit in one round of the event loop before others get their chance."""
 
 
-class _Patience:
-    """Waits for another process, looking often: SQLite's own pauses grow so long that a busy neighbour starves us."""
+def _patience(seconds: float) -> Callable[[int], bool]:
+    """Return what waits a little for another process and says whether to look again. SQLite's own pauses grow so long
+    that a busy neighbour starves us."""
+    since = 0.0
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._since = 0.0
-
-    def __call__(self, calls: int) -> bool:
-        """Wait a little; return whether to look again."""
-        if calls == 0:
-            self._since = time.monotonic()
+    def wait(calls: int) -> bool:
+        nonlocal since
+        since = since if calls else time.monotonic()
         time.sleep(0.0005)
-        return time.monotonic() - self._since < self._seconds
+        return time.monotonic() - since < seconds
+
+    return wait
 
 
 class _SpoiledError(Exception):
@@ -110,7 +109,9 @@ class Writer(Transactions):
         if self._is_alone():
             answers = self._commit_at_once([work])
             if answers is not None:
-                return cast(T, _result(answers[0]))
+                if isinstance(answers[0], Exception):
+                    raise answers[0]
+                return cast(T, answers[0])
         job = _Job(work, self._loop.create_future())
         self._jobs.append(job)
         self._schedule()
@@ -198,7 +199,7 @@ class Writer(Transactions):
             self.connection.execute("ROLLBACK")
         if milliseconds != self._patience:
             if milliseconds:
-                self.connection.set_busy_handler(_Patience(milliseconds / 1000))
+                self.connection.set_busy_handler(_patience(milliseconds / 1000))
             else:
                 self.connection.set_busy_timeout(0)
             self._patience = milliseconds
@@ -258,12 +259,6 @@ class Writer(Transactions):
         with suppress(apsw.Error):
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
-
-
-def _result(answer: Any) -> Any:
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
 
 
 def _answer(group: list[_Job], answers: list[Any]) -> None:

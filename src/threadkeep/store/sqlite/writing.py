@@ -48,12 +48,19 @@ _INSERT = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _INSERT_CHUNK = "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)"
+_THERE = "WHERE tenant = c.tenant AND conversation = c.key"
+_LOOK = (
+    f"SELECT c.created_at, c.version, (SELECT max(seq) FROM entry {_THERE}), (SELECT message FROM draft {_THERE}), "
+    f'(SELECT "end" FROM chunk {_THERE} ORDER BY "offset" DESC LIMIT 1) '
+    "FROM conversation c WHERE c.tenant = ? AND c.user = ? AND c.id = ? AND c.key = ?"
+)
 
 
 @dataclass(slots=True, kw_only=True)
 class SqliteEnd:
-    """The end of a log. It changes with what is committed."""
+    """The end of a log. It changes with what is committed here; `seen` is the state of the file in which it was so."""
 
+    seen: int
     scope: Scope
     log: SqliteLog
     version: int
@@ -78,6 +85,15 @@ class SqliteEnd:
     def queued(self, turn: int) -> TurnChange:
         return self.log.queued(turn)
 
+    @property
+    def is_still(self) -> bool:
+        """Whether nobody else has added to the log or its draft. Turns change with entries, but for how long they are
+        leased, by which nothing is decided."""
+        key, draft = self.log.key, (self.draft.message, self.draft.characters) if self.draft else (None, None)
+        place = self.reader.scope(self.scope) or (None, None)
+        found = self.reader.db.row(_LOOK, (*place, encode_id(key.id), key.conversation))
+        return bool(found == (key.created_at, self.version, self.tip.last or None, *draft))
+
 
 class LogWriter:
     """The log of one file, to be written."""
@@ -91,7 +107,7 @@ class LogWriter:
         self._ends: dict[tuple[str, str, str], SqliteEnd] = {}
 
     def forget(self) -> None:
-        """Remember nothing of what was read: it may have been undone, or changed by another process."""
+        """Remember nothing of what was read: it may have been undone."""
         self.reader.forget()
         self._ends.clear()
 
@@ -100,10 +116,12 @@ class LogWriter:
         self._ends.pop((scope.tenant, scope.user, conversation), None)
 
     def begin(self) -> None:
-        """Begin a transaction: forget what was remembered if somebody else has written since."""
+        """Begin a transaction: if somebody else has written since, what is remembered is looked at again."""
         seen = self.db.value("PRAGMA data_version")
-        if seen != self._seen or len(self._ends) > REMEMBERED:
+        if len(self._ends) > REMEMBERED:
             self.forget()
+        if seen != self._seen:
+            self.reader.forget()
             self._seen = seen
 
     # Conversations
@@ -171,12 +189,13 @@ class LogWriter:
         return decision.answer(end.log.between(*decision.again) if decision.again else ())
 
     def end(self, scope: Scope, conversation: str) -> SqliteEnd:
-        """Return the end of a log; it is remembered as long as nobody else writes."""
+        """Return the end of a log; it is remembered as long as nobody else writes to that log."""
         names = (scope.tenant, scope.user, conversation)
         end = self._ends.get(names)
-        if end is None:
+        if end is None or not (end.seen == self._seen or end.is_still):
             log = self.reader.log(scope, conversation)
             end = SqliteEnd(
+                seen=self._seen,
                 scope=scope,
                 log=log,
                 version=log.key.version,
@@ -188,6 +207,7 @@ class LogWriter:
                 reader=self.reader,
             )
             self._ends[names] = end
+        end.seen = self._seen
         return end
 
     def commit(self, end: SqliteEnd, record: Record, rows: Sequence[Row]) -> tuple[Entry, ...]:
