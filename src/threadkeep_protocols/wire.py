@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from threadkeep.errors import ThreadkeepError
 from threadkeep.server.identity.guards import Actor
-from threadkeep.server.limits import Limited
+from threadkeep.server.limits import limits_of
 from threadkeep.server.negotiation import refuse_head
 from threadkeep.server.sse import EventStream
 
@@ -22,10 +22,10 @@ Shape = Callable[[int, str, str], Any]
 Told = dict[str, Any] | str
 
 
-async def stream_room(connection: HTTPConnection, who: Actor, limits: Limited) -> AsyncIterator[None]:
+async def stream_room(connection: HTTPConnection, who: Actor) -> AsyncIterator[None]:
     """For routes that always answer with a stream: take a place until it ends."""
     refuse_head(connection)
-    with limits.stream(who.scope):
+    with limits_of(connection).stream(who.scope):
         yield
 
 

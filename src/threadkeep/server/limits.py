@@ -8,9 +8,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
 
-from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from threadkeep.conversation.scope import Scope
@@ -60,30 +58,27 @@ def _holders(scope: Scope) -> tuple[Name, Name]:
     return ("requests", scope.tenant, scope.user), ("requests", scope.tenant)
 
 
-async def _limits(connection: HTTPConnection) -> Limits:
+def limits_of(connection: HTTPConnection) -> Limits:
     limits: Limits = connection.app.state.limits
     return limits
 
 
-Limited = Annotated[Limits, Depends(_limits)]
-
-
-async def within_rate(who: Who, limits: Limited) -> None:
+async def within_rate(connection: HTTPConnection, who: Who) -> None:
     """For every route: count the request."""
-    limits.take_request(who.scope)
+    limits_of(connection).take_request(who.scope)
 
 
-async def room_for_export(who: Who, limits: Limited) -> AsyncIterator[None]:
+async def room_for_export(connection: HTTPConnection, who: Who) -> AsyncIterator[None]:
     """For routes with long answers: they count as event streams, because a slow reader keeps them open."""
-    with limits.stream(who.scope):
+    with limits_of(connection).stream(who.scope):
         yield
 
 
-async def room_for_stream(connection: HTTPConnection, who: Who, limits: Limited) -> AsyncIterator[None]:
+async def room_for_stream(connection: HTTPConnection, who: Who) -> AsyncIterator[None]:
     """For routes that answer with an event stream, always (GET) or on request: take a place until it ends."""
     if connection.scope["method"] != "GET" and not wants_stream(connection.headers.get("accept", "")):
         yield
         return
     refuse_head(connection)
-    with limits.stream(who.scope):
+    with limits_of(connection).stream(who.scope):
         yield

@@ -6,7 +6,7 @@ that comes back is told to stop (204), and the model is not asked a second time.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Annotated, Any
 
@@ -25,9 +25,6 @@ from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, StoreUnavailable, TurnNotFound
 from threadkeep.runtime import open_store
-from threadkeep.server.identity.guards import Actor
-from threadkeep.server.limits import Limited
-from threadkeep.server.negotiation import refuse_head
 from threadkeep.server.problems import problem
 from threadkeep.server.requests import SentText, canonical_body, replay_headers
 from threadkeep.server.routes.events import LastEventId
@@ -36,6 +33,7 @@ from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 from threadkeep.turn_handle import TurnHandle
 from threadkeep_protocols.dialects.exchange import Caller, Calling, DialectBody, Exchange, undone_if_refused
+from threadkeep_protocols.wire import stream_room
 
 logger = logging.getLogger("threadkeep.dialects.stateless")
 
@@ -116,7 +114,7 @@ _HISTORY: TypeAdapter[list[Said] | None] = TypeAdapter(list[Said] | None)
 
 
 def stateless_routes(conversations: Conversations, settings: Settings) -> APIRouter:
-    router = APIRouter(prefix="/v1/chat/query", tags=["dialect: stateless"], dependencies=[Depends(_room)])
+    router = APIRouter(prefix="/v1/chat/query", tags=["dialect: stateless"], dependencies=[Depends(stream_room)])
     exchange = Exchange(conversations, settings.dialects.stateless)
     asides = Asides(conversations, settings.max_message_bytes)
 
@@ -163,12 +161,6 @@ def _is_opened_by_browser(connection: HTTPConnection) -> bool:
     modes = [mode for mode in headers.getlist("sec-fetch-mode") if mode not in ("cors", "same-origin")]
     # Browsers of before 2023 send neither header.
     return bool(loaded or modes) or any(kind in headers.get("accept", "") for kind in ("text/html", "image/"))
-
-
-async def _room(connection: HTTPConnection, who: Actor, limits: Limited) -> AsyncIterator[None]:
-    refuse_head(connection)
-    with limits.stream(who.scope):
-        yield
 
 
 def _parsed(history: str) -> list[Said]:
