@@ -1,7 +1,7 @@
-"""Rewriting by a model (R-E7): it is asked for a query that stands alone, and its answer is guarded.
+"""Rewriting by a model (R-E7): one call says whether a question needs what was said before, and makes it stand alone.
 
-Whatever goes wrong, the words of the conversation do instead. Models that are too small for it are not asked: measured,
-a model of 135 million parameters rewrites worse than no rewriting at all.
+Its answer is guarded: whatever goes wrong, the words of the conversation do instead. Models that are too small for it
+are not asked: measured, a model of 135 million parameters rewrites worse than no rewriting at all.
 """
 
 import asyncio
@@ -25,10 +25,13 @@ logger = logging.getLogger("threadkeep.retrieval.model_rewriter")
 INSTRUCTIONS = (
     "Rewrite the last question of the conversation that follows as a search query that can be understood alone: put in "
     "what it refers to, in the words of the conversation and in its language. Add nothing that was not said and do not "
-    "answer it. If it can be understood alone already, repeat it. Answer with the query alone, in one line."
+    "answer it. Answer with the query alone, in one line. If the question can be understood alone already, because it "
+    "names all that it is about, changes the topic or asks for nothing, answer with the one word ALONE."
 )
+ALONE = "alone"
 NEWEST = 8
-"""How many messages the model is shown."""
+"""How many messages the model is shown at least. Up to twice as many are, so that most requests begin as the last one
+did: providers charge less for that."""
 MOST_CHARACTERS = 1_500
 """How much of one message the model is shown."""
 PATIENCE = 10.0
@@ -62,7 +65,7 @@ def can_rewrite(model: Model) -> bool:
 
 
 class ModelRewriter(Rewriter):
-    """Asks a model where `fallback` sees that context is needed, and gives what `fallback` gave if that fails."""
+    """Asks a model once for each question with a history, and gives what `fallback` gave if that fails."""
 
     def __init__(
         self, model: Model, fallback: Rewriter, retriever: Retriever | None = None, *, patience: float = PATIENCE
@@ -74,12 +77,13 @@ class ModelRewriter(Rewriter):
 
     async def rewrite(self, question: str, history: Sequence[Message]) -> Rewrite:
         plain = await self._fallback.rewrite(question, history)
-        if plain.by == "nothing" or not can_rewrite(self._model):
+        spoken = (message for message in history if message.role in (Role.USER, Role.ASSISTANT))
+        messages = [(message.role, text) for message in spoken if (text := searchable(message)).strip()]
+        if not messages or not can_rewrite(self._model):
             return plain
-        messages = [(message.role, searchable(message)) for message in _spoken(history)]
         try:
             async with asyncio.timeout(self._patience):
-                answer = await self._ask(question, messages[-NEWEST:])
+                answer = await self._ask(question, messages[max(0, len(messages) - NEWEST) // NEWEST * NEWEST :])
         except (ModelError, TimeoutError) as error:
             return _without(plain, f"the model failed: {str(error) or 'it took too long'}")
         except Exception:
@@ -88,6 +92,8 @@ class ModelRewriter(Rewriter):
             return _without(plain, "the model failed")
         query = cleaned(answer.text)
         was_cut_off = answer.reason in (None, "length")
+        if query.rstrip(".!").lower() == ALONE and not was_cut_off:
+            return Rewrite(question=question, text=question, why="the model says that it stands alone")
         wrong = "it was cut off" if was_cut_off else flaw(query, question, [text for _, text in messages])
         if not wrong and self._retriever is not None:
             made_up = await unknown(query, "\n".join((question, *(text for _, text in messages))), self._retriever)
@@ -96,20 +102,17 @@ class ModelRewriter(Rewriter):
             return _without(plain, f"the model's query was not taken: {wrong}")
         if content_stems(query) == content_stems(question):
             return _without(plain, "the model left it as it was")
-        return Rewrite(question=question, text=query, by="model", why=plain.why)
+        why = "the model says that it goes on with what was said" if plain.by == "nothing" else plain.why
+        return Rewrite(question=question, text=query, by="model", why=why)
 
     async def _ask(self, question: str, said: Sequence[tuple[Role, str]]) -> Answer:
-        history = "\n".join(f"{role.capitalize()}: {text[:MOST_CHARACTERS]}" for role, text in said if text.strip())
+        history = "\n".join(f"{role.capitalize()}: {text[:MOST_CHARACTERS]}" for role, text in said)
         text = f"{history}\n\nLast question: {question[:MOST_CHARACTERS]}"
         messages = (Message(role=Role.SYSTEM, content=INSTRUCTIONS), Message(role=Role.USER, content=text))
         answer = Answer()
         async for delta in self._model.stream(Request(messages=messages)):
             answer.add(delta)
         return answer
-
-
-def _spoken(history: Sequence[Message]) -> list[Message]:
-    return [message for message in history if message.role in (Role.USER, Role.ASSISTANT)]
 
 
 def _without(plain: Rewrite, reason: str) -> Rewrite:

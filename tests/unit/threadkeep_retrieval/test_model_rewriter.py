@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from itertools import pairwise
 
 import pytest
 
@@ -69,9 +70,37 @@ async def test_a_model_that_says_nothing_is_not_waited_for() -> None:
     assert model.closed == [True]
 
 
-async def test_a_model_is_not_asked_about_a_question_that_stands_alone() -> None:
+async def test_a_model_is_not_asked_about_the_first_question() -> None:
     rewrite = await ModelRewriter(RealModel(), WORDS).rewrite("What is the capital of France?", ())
     assert rewrite.by == "nothing"
+
+
+@pytest.mark.parametrize("answer", ["ALONE", "alone.", '"Alone"'])
+async def test_a_model_says_that_a_question_stands_alone_whatever_the_rules_say(answer: str) -> None:
+    model = RealModel(says(answer))
+    rewrite = await ModelRewriter(model, WORDS).rewrite("Does it snow in Paris?", HISTORY)
+    assert (rewrite.text, rewrite.words, rewrite.by) == ("Does it snow in Paris?", (), "nothing")
+    assert rewrite.why == "the model says that it stands alone"
+    assert len(model.requests) == 1
+
+
+async def test_a_model_says_that_a_question_goes_on_where_the_rules_say_that_it_stands_alone() -> None:
+    words = WordsRewriter(StrictRetriever({}), lambda *_: (False, "it stands alone"))
+    model = RealModel(says("battery life of the Fairphone 5"))
+    rewrite = await ModelRewriter(model, words).rewrite("battery life", HISTORY)
+    assert (rewrite.text, rewrite.by) == ("battery life of the Fairphone 5", "model")
+    assert rewrite.why == "the model says that it goes on with what was said"
+
+
+async def test_most_requests_begin_as_the_last_one_did() -> None:
+    said = [Message(role=role, content=f"{role} {turn}") for turn in range(20) for role in (Role.USER, Role.ASSISTANT)]
+    asked = list[str]()
+    for turn in range(1, 21):
+        model = RealModel(says("ALONE"))
+        await ModelRewriter(model, WORDS).rewrite("and?", said[: 2 * turn])
+        asked.append(model.requests[0].messages[-1].content.partition("\n\nLast question")[0])
+    assert sum(now.startswith(before) for before, now in pairwise(asked)) == 15
+    assert all(f"Assistant: assistant {turn}" in asked[turn] for turn in range(20))
 
 
 async def test_a_model_that_is_too_small_is_not_asked() -> None:
