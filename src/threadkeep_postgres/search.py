@@ -24,7 +24,7 @@ from threadkeep.store.usage import MOST_MODELS, UsageSum, used
 from threadkeep.store.values import ListFilter, Related
 from threadkeep.text import words
 from threadkeep.text.query import Query, Subject, Terms
-from threadkeep.text.search import CANDIDATES, MARKED, RELATED, SCANNED, relate_by
+from threadkeep.text.search import CANDIDATES, MARKED, RELATED, SCANNED, relate
 from threadkeep_postgres.database import Columns, Database, to_facts, to_tree
 from threadkeep_postgres.jsonb import dump_fields, escape, load_text
 
@@ -174,7 +174,7 @@ class Searcher:
         place = await self._db.place(scope, conversation)
         quoted = [" | ".join(map(_quoted, forms)) for forms in words]
         rows = await self._find("holding", *place, quoted, path[0].last + 1, RELATED, MARKED)
-        found = relate_by(words, [row["seqs"] for row in rows], path, limit)
+        found = relate(words, [row["seqs"] for row in rows], path, limit)
         lines = await self._db.pool.call("entries_at", *place, list(found)) if found else []
         there = (line for line in lines if line["seq"])
         entries = {entry.seq: entry for entry in self._db.translator.entries(conversation, there)}

@@ -25,8 +25,9 @@ RELATED = 1000
 """How many entries, the newest, are considered for each word when related entries are looked for."""
 MARKED = 20_000
 """How many are, for each mark: who spoke, and when."""
-MARK_SHARE = 0.1
-"""How much it counts that the question names who said something, or when."""
+SPEAKER_SHARE = 0.1
+DATE_SHARE = 0.5
+"""How much it counts that the question names who said something, and when; all of its words count 1."""
 NEIGHBOURS = tuple((sign * at, share) for at, share in ((1, 0.4), (2, 0.3), (3, 0.15), (4, 0.15)) for sign in (-1, 1))
 """How much of an entry's score its neighbours get, by their distance: an answer rarely repeats the question's words.
 
@@ -110,10 +111,10 @@ def _hits(query: Query, pattern: re.Pattern[str], text: str) -> list[Word]:
 
 
 def relate(
-    found: Sequence[Sequence[int]], marked: Sequence[Sequence[int]], path: Sequence[Run], limit: int
+    forms: Sequence[Sequence[str]], found: Sequence[Sequence[int]], path: Sequence[Run], limit: int
 ) -> dict[int, float]:
-    """Return the entries of a branch that have most to do with some words, and how much, the best first, given for each
-    word, and for each mark, the newest entries that hold it.
+    """Return the entries of a branch that have most to do with some words and marks, and how much, the best first,
+    given for each of them its forms and the newest entries that hold one.
 
     A word that few entries hold says more than one that many do, and one that very many hold says nothing, unless there
     is no other. What was never said is missing everywhere: an entry that holds all words has a score of 1, and a mark
@@ -125,12 +126,17 @@ def relate(
         place = bisect_right(firsts, seq) - 1
         return place >= 0 and seq <= lasts[place]
 
-    rare = [seqs for seqs in found if len(seqs) < RELATED]
-    held = rare if any(rare) else found
+    marks = [each[0].removeprefix(MARK) if each[0].startswith(MARK) else "" for each in forms]
+    spoken = [seqs for seqs, mark in zip(found, marks, strict=True) if not mark]
+    rare = [seqs for seqs in spoken if len(seqs) < RELATED]
+    held = rare if any(rare) else spoken
     weights = [math.log(1 + path[0].last / max(1, len(seqs))) for seqs in held]
-    shares = [weight / sum(weights) for weight in weights] + [MARK_SHARE] * len(marked)
+    shared = [(seqs, weight / sum(weights)) for seqs, weight in zip(held, weights, strict=True)]
+    shared += [
+        (seqs, DATE_SHARE if mark.isdigit() else SPEAKER_SHARE) for seqs, mark in zip(found, marks, strict=True) if mark
+    ]
     score: dict[int, float] = {}
-    for seqs, share in zip((*held, *marked), shares, strict=True):
+    for seqs, share in shared:
         for seq in seqs if len(path) == 1 else filter(is_on_branch, seqs):
             score[seq] = score.get(seq, 0.0) + share
     best = _best(score)[:SPREAD]
@@ -140,14 +146,6 @@ def relate(
             beside = seq + distance
             around[beside] = around.get(beside, 0.0) + share * score[seq]
     return {seq: around[seq] for seq in islice(filter(is_on_branch, _best(around)), limit)}
-
-
-def relate_by(
-    forms: Sequence[Sequence[str]], found: Sequence[Sequence[int]], path: Sequence[Run], limit: int
-) -> dict[int, float]:
-    """Return the same, given what was found for words and marks together."""
-    marked = [seqs for each, seqs in zip(forms, found, strict=True) if each[0].startswith(MARK)]
-    return relate(found[: len(found) - len(marked)], marked, path, limit)
 
 
 def _best(score: Mapping[int, float]) -> list[int]:

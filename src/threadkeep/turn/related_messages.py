@@ -7,7 +7,7 @@ from threadkeep.context.window import MOST_RECALLED
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.dates import named_dates
-from threadkeep.text.words import MAX_QUERY_CHARACTERS, content_forms, content_words, words_in_order
+from threadkeep.text.words import MAX_QUERY_CHARACTERS, content_forms, content_words
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.lookup import LookedUp
 
@@ -38,8 +38,8 @@ async def related_messages(
     text = _looked_for(messages[asked][1].content[:MAX_QUERY_CHARACTERS], history, found)[:MAX_QUERY_CHARACTERS]
     before = " ".join(message.content[:SAID_BEFORE] for message in history[-2:])
     words = sorted(content_forms(text, before), key=lambda forms: -len(forms[0]))[:MOST_WORDS]
-    # Any word may be the name of who speaks.
-    marks = [*named_dates(text, entries[-1].created_at.year), words_in_order(text)]
+    # Any word that says something may be the name of who speaks.
+    marks = [*named_dates(text, entries[-1].created_at.year), content_words(text)]
     # What was not counted when it was stored was counted when it was read.
     sizes = [message.tokens or deps.count(message) for _, message in messages]
     # Where most messages are short, the room is filled by the long ones all the same.

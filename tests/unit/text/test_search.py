@@ -9,12 +9,17 @@ from threadkeep.conversation.tree import Run
 from threadkeep.errors import InvalidSearch
 from threadkeep.text.query import Query
 from threadkeep.text.search import RELATED, rank, relate
-from threadkeep.text.words import words
+from threadkeep.text.words import MARK, words
 
 scripts = st.text(st.characters(categories=["L", "N", "M", "P", "Z", "S", "Cc"]), max_size=60)
 _OPERATORS = re.compile('[":-]')
 TO_7 = [Run(parent=0, first=1, last=7)]
 TO_999 = [Run(parent=0, first=1, last=999)]
+
+
+def related(found: list[list[int]], path: list[Run], limit: int, **marked: list[int]) -> dict[int, float]:
+    forms = [*([f"word{place}"] for place in range(len(found))), *([MARK + mark.strip("_")] for mark in marked)]
+    return relate(forms, [*found, *marked.values()], path, limit)
 
 
 @given(scripts)
@@ -92,32 +97,36 @@ def test_a_snippet_shows_the_place_with_most_hits_on_one_line() -> None:
 
 
 def test_what_is_beside_a_hit_is_related_and_what_is_not_on_the_branch_is_not() -> None:
-    assert set(relate([[6]], [], TO_7, 20)) == {2, 3, 4, 5, 6, 7}
-    assert list(relate([[6]], [], TO_7, 1)) == [6]
-    assert relate([[], []], [], TO_7, 20) == {}
+    assert set(related([[6]], TO_7, 20)) == {2, 3, 4, 5, 6, 7}
+    assert list(related([[6]], TO_7, 1)) == [6]
+    assert related([[], []], TO_7, 20) == {}
     fork = [Run(parent=5, first=9, last=12), Run(parent=0, first=1, last=5)]
-    assert set(relate([[10, 7, 4]], [], fork, 20)) == {1, 2, 3, 4, 5, 9, 10, 11, 12}
+    assert set(related([[10, 7, 4]], fork, 20)) == {1, 2, 3, 4, 5, 9, 10, 11, 12}
 
 
 def test_a_word_that_very_many_hold_says_nothing_unless_there_is_no_other() -> None:
     everywhere, path = list(range(99_999, 99_999 - RELATED, -1)), [Run(parent=0, first=1, last=99_999)]
-    assert 99_999 not in relate([everywhere, [50_000]], [], path, 500)
-    assert next(iter(relate([everywhere, [50_000]], [], path, 500))) == 50_000
-    assert 99_999 in relate([everywhere, []], [], path, 2 * RELATED)
+    assert 99_999 not in related([everywhere, [50_000]], path, 500)
+    assert next(iter(related([everywhere, [50_000]], path, 500))) == 50_000
+    assert 99_999 in related([everywhere, []], path, 2 * RELATED)
 
 
 def test_a_mark_adds_to_a_score_and_makes_candidates_by_itself() -> None:
-    assert list(relate([[900, 500, 100]], [[500]], TO_999, 1)) == [500]
-    assert next(iter(relate([[900]], [[100]], TO_999, 20))) == 900
-    assert 100 in relate([[900]], [[100]], TO_999, 20)
+    assert list(related([[900, 500, 100]], TO_999, 1, ada=[500])) == [500]
+    assert next(iter(related([[900]], TO_999, 20, ada=[100]))) == 900
+    assert 100 in related([[900]], TO_999, 20, ada=[100])
+
+
+def test_when_something_was_said_counts_more_than_who_said_it() -> None:
+    assert list(related([[900, 500, 100]], TO_999, 1, ada=[500], _202305=[100])) == [100]
 
 
 def test_what_scores_far_less_than_the_best_comes_last_and_is_the_first_to_go() -> None:
     common = list(range(900, 0, -10))
-    found = relate([common, *[[905]] * 4], [], TO_999, 500)
+    found = related([common, *[[905]] * 4], TO_999, 500)
     assert next(iter(found)) == 905
     assert found[100] < 0.2 * found[905]
-    assert 100 not in relate([common, *[[905]] * 4], [], TO_999, 9)
+    assert 100 not in related([common, *[[905]] * 4], TO_999, 9)
 
 
 @given(scripts, st.text("ab1é—“ ", max_size=20))

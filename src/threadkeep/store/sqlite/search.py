@@ -4,8 +4,10 @@ The index of words lags behind the log; what has not followed yet is looked at o
 """
 
 import json
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from itertools import chain, compress
 from typing import Any
 
 from threadkeep.conversation.cursor import MAX_SEQ
@@ -28,26 +30,45 @@ Keys = tuple[int, int]
 _ENTRY = ", ".join(f"e.{column}" for column in ENTRY.split(", "))
 
 
-def related(reader: Reader, key: ConversationKey, words: Sequence[Sequence[str]], last: int) -> list[list[int]]:
-    """Return for each word and mark the newest entries of a conversation up to `last` that hold one of its forms."""
+def related(reader: Reader, key: ConversationKey, words: Sequence[Sequence[str]], last: int) -> list[Sequence[int]]:
+    """Return for each word and mark the newest entries of a conversation up to `last` that hold one of its forms; for a
+    word that says nothing, because very many hold it and another is rare, only as many numbers."""
     late = [
         (seq, found)
         for _, conversation, seq, found in late_words(reader, key.tenant, None, MAX_SEQ)
         if conversation == key.conversation and seq <= last
     ]
-    # CROSS keeps the planner from asking the words about each entry of the conversation, one by one.
-    sql = (
-        "SELECT e.seq FROM word CROSS JOIN entry e ON e.position = word.rowid "
-        "WHERE word MATCH ? AND e.tenant = ? AND e.conversation = ? AND e.seq <= ? ORDER BY word.rowid DESC LIMIT ?"
-    )
-    holding = []
+    sql = "SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?"
+    held = list[list[int]]()
     for forms in words:
         most = MARKED if forms[0].startswith(MARK) else RELATED
         any_form = " OR ".join(f'"{form}"' for form in forms)
-        match = f'"¤c{key.conversation}" AND ({any_form})'
-        old = [seq for (seq,) in reader.db.execute(sql, (match, *key[:2], last, most))]
-        holding.append(([seq for seq, found in late if not found.isdisjoint(forms)] + old)[:most])
-    return holding
+        places = reader.db.execute(sql, (f'"¤c{key.conversation}" AND ({any_form})', most))
+        held.append([place for (place,) in places])
+    marked = [forms[0].startswith(MARK) for forms in words]
+    says = [is_mark or len(places) < RELATED for is_mark, places in zip(marked, held, strict=True)]
+    found: list[list[int]] = []
+    # Which entries they are is asked for those that say something, and for all only if no word of these was said.
+    for asked in (says, [True] * len(says)):
+        seqs = _seqs(reader, key, sorted({*chain.from_iterable(compress(held, asked))}), last)
+        found = [
+            [*(seq for seq, said in late if not said.isdisjoint(forms)), *(seqs[at] for at in places if at in seqs)]
+            for forms, places in zip(words, held, strict=True)
+        ]
+        if any(compress(found, map(operator.gt, asked, marked))):
+            break
+    return [each if is_asked else range(RELATED) for each, is_asked in zip(found, asked, strict=True)]
+
+
+def _seqs(reader: Reader, key: ConversationKey, places: Sequence[int], last: int) -> dict[int, int]:
+    """Return the entries of a conversation up to `last` among those at some places in the log."""
+    return dict(
+        reader.db.execute(
+            "SELECT position, seq FROM json_each(?) CROSS JOIN entry ON position = value "
+            "WHERE tenant = ? AND conversation = ? AND seq <= ?",
+            (json.dumps(places), *key[:2], last),
+        )
+    )
 
 
 def search(reader: Reader, asked: Search) -> Matches:

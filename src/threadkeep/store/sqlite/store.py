@@ -47,7 +47,7 @@ from threadkeep.store.sqlite.writer import Transactions, Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import SqliteDatabase, connect, translating_sqlite_errors
 from threadkeep.store.values import NO_ENTRIES, Created, HitPage, LogPage, Page, Related, Snapshot, Statistics
-from threadkeep.text.search import relate_by
+from threadkeep.text.search import relate
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -231,7 +231,7 @@ class SqliteStore(RuledStore):
     ) -> list[Related]:
         def look(reader: Reader) -> list[Related]:
             log = reader.log(scope, conversation)
-            found = relate_by(words, search.related(reader, log.key, words, path[0].last), path, limit)
+            found = relate(words, search.related(reader, log.key, words, path[0].last), path, limit)
             return [Related(entry, found[entry.seq]) for entry in log.at(list(found))]
 
         return await self.look(look)
