@@ -87,6 +87,8 @@ def load_local(name: str) -> "LocalModel":
 class LocalModel(Model):
     """A model whose weights are a GGUF file. It is loaded at once, and answers one request at a time."""
 
+    cached_from = 0
+
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
         self.window = min(context_length(path), MAX_WINDOW)

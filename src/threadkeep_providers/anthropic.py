@@ -22,6 +22,7 @@ _KNOWN = (
     (re.compile(r"claude-\w+-(4-[7-9]|[5-9])"), Traits(1_000_000, _SEES, 128_000, reasons=True)),
     (re.compile(r"claude-"), Traits(200_000, _SEES, 32_000)),
 )
+_KEPT = b',"cache_control":{"type":"ephemeral"}}'
 
 
 class Messages(Form):
@@ -29,6 +30,7 @@ class Messages(Form):
 
     path = "/v1/messages"
     known = _KNOWN
+    cached_from = 4_096
     options: Mapping[str, str] = {
         "temperature": "temperature",
         "top_p": "top_p",
@@ -63,10 +65,17 @@ class Messages(Form):
 
 
 def _in_turns(history: History) -> Iterator[bytes]:
-    """Yield messages of user and assistant in turns; results of tools are a user's."""
-    said = (pair for pair in history if pair[0].role is not Role.SYSTEM)
+    """Yield messages of user and assistant in turns; results of tools are a user's.
+
+    Only what is marked is kept for the next request: everything up to the newest answer, or to the newest call.
+    """
+    said = [pair for pair in history if pair[0].role is not Role.SYSTEM]
+    answers = (message for message, written in reversed(said) if message.role is Role.ASSISTANT and written)
+    newest = next(answers, None)
     for is_answer, pairs in groupby(said, lambda pair: pair[0].role is Role.ASSISTANT):
-        blocks = b",".join(written for _, written in pairs if written)
+        blocks = b",".join(
+            written[:-1] + _KEPT if message is newest else written for message, written in pairs if written
+        )
         yield b'{"role":"%s","content":[%s]}' % (b"assistant" if is_answer else b"user", blocks)
 
 

@@ -41,6 +41,7 @@ class Form(ABC):
 
     - `path`: of requests below the base URL, with the model's name where it belongs there
     - `options`: its names for our options; one that is missing is refused
+    - `cached_from`: from how many tokens on the provider keeps the beginning of a request
     - `known`: what is known of models, by patterns of their names, the first that fits
     - `may_write_tags`: whether its models may send reasoning as text between tags
     """
@@ -48,6 +49,7 @@ class Form(ABC):
     path: str
     options: Mapping[str, str]
     known: tuple[tuple[re.Pattern[str], Traits], ...]
+    cached_from = Model.cached_from
     may_write_tags = False
 
     def traits(self, model: str) -> Traits:

@@ -22,6 +22,7 @@ class Contents(Form):
 
     path = "/v1beta/models/{model}:streamGenerateContent?alt=sse"
     known = ((re.compile("gemini-"), _GEMINI),)
+    cached_from = 4_096
     options: Mapping[str, str] = {
         "temperature": "temperature",
         "top_p": "topP",

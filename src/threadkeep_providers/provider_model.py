@@ -38,7 +38,7 @@ class ProviderModel(Model):
         self._form = form
         self._endpoint = endpoint
         traits = form.traits(self._model)
-        self.window, self.accepts = traits.window, traits.accepts
+        self.window, self.accepts, self.cached_from = traits.window, traits.accepts, form.cached_from
         self._written = WrittenMessages(form)
         self._tools: tuple[tuple[ToolSpec, ...], bytes] = ((), b"")
 

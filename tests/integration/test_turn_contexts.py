@@ -136,9 +136,12 @@ async def test_a_question_that_says_nothing_is_recalled_by_what_is_talked_about(
     assert "4711" in context
 
 
-async def test_the_beginning_of_a_request_stays_until_a_question_is_clearly_about_something_else() -> None:
+@pytest.mark.parametrize(("cached_from", "stays"), [(0, True), (1_024, False)])
+async def test_the_beginning_of_a_request_that_is_long_enough_for_a_cache_stays_until_another_question_is_asked(
+    cached_from: int, stays: bool
+) -> None:
     model = ScriptedModel(*[says("Yes, so it is. " * 12)] * 43)
-    model.window = 1_600
+    model.window, model.cached_from = 1_600, cached_from
     assistant = Assistant(name="a", policy=Policy(window=Window.FULL))
     async with threadkeep.open("memory:", [assistant], model=model) as conversations:
         chat = await conversations.create()
@@ -149,7 +152,7 @@ async def test_the_beginning_of_a_request_stays_until_a_question_is_clearly_abou
         await (await chat.send("Again, what was the harbour key in Bergen?")).answer()
     *running, asked, again = [request.messages for request in model.requests]
     kept = [now[: len(before) - 1] == before[:-1] for before, now in pairwise(running)]
-    assert sum(kept) > len(kept) * 3 // 4
+    assert (sum(kept) > len(kept) * 3 // 4) is stays
     assert "4711" in asked[-1].content
     assert "4711" in again[-1].content
 

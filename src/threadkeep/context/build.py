@@ -36,6 +36,12 @@ class Plan(NamedTuple):
         """Where the window begins, and what is short in it."""
         return self.shown.cut
 
+    @property
+    def lasting(self) -> int:
+        """How many tokens stand before the current question, which the next request begins with, too."""
+        system = size_of_text(self.material.audience, self.system) if self.system else 0
+        return self.material.tool_tokens + system + sum(line.size for turn in self.shown.earlier for line in turn)
+
 
 Builder = Callable[[Plan], Context]
 

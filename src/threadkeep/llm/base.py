@@ -183,6 +183,8 @@ class Model(ABC):
     """The name that a user would write, such as `openai:gpt-5` or `demo`."""
     window: int = 128_000
     """How many tokens a request may have, answer included."""
+    cached_from: int = 1024
+    """From how many tokens on the beginning of a request is cheaper when it comes again; 0: always."""
     accepts: frozenset[str] = frozenset()
     """What it takes besides text: `image`, `audio`, `pdf`; `tool image` and `tool pdf` in the result of a tool."""
     is_scripted: bool = False

@@ -10,6 +10,8 @@ from threadkeep.errors import ModelRefused
 from threadkeep.llm.base import CallPart, Reasoned, Stopped, Text, Used
 from threadkeep_providers.anthropic import AnthropicReader, Messages
 
+KEPT = {"type": "ephemeral"}
+
 
 def block(index: int, first: dict[str, Any], *deltas: dict[str, Any]) -> list[dict[str, Any]]:
     start = {"type": "content_block_start", "index": index, "content_block": first}
@@ -72,7 +74,7 @@ def test_anthropic_gets_its_thinking_back_with_signatures_redacted_and_in_order(
             {"type": "redacted_thinking", "data": "EmwK"},
             {"type": "text", "text": "I look."},
             {"type": "thinking", "thinking": "", "signature": "Hidden"},
-            {"type": "tool_use", "id": "t1", "name": "look", "input": {}},
+            {"type": "tool_use", "id": "t1", "name": "look", "input": {}, "cache_control": KEPT},
         ],
     }
 
@@ -85,8 +87,18 @@ def test_redacted_thinking_alone_is_sent_back_as_it_came() -> None:
     )
     assert sent(Messages(), [answer])["messages"][0]["content"] == [
         {"type": "redacted_thinking", "data": "EmwK"},
-        {"type": "text", "text": "Yes."},
+        {"type": "text", "text": "Yes.", "cache_control": KEPT},
     ]
+
+
+def test_what_stands_before_the_question_is_marked_to_be_kept_for_the_next_request() -> None:
+    said = [Message(role=role, content=f"{turn}") for turn in range(3) for role in (Role.USER, Role.ASSISTANT)]
+    first, later = (sent(Messages(), [*said[:size], Message(role=Role.USER, content="And?")]) for size in (2, 6))
+    marked = [
+        [place for place, message in enumerate(body["messages"]) if "cache_control" in message["content"][-1]]
+        for body in (first, later, sent(Messages(), [Message(role=Role.USER, content="Hi")]))
+    ]
+    assert marked == [[1], [5], []]
 
 
 def test_images_and_documents_are_sent_in_their_order() -> None:

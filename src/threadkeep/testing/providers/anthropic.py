@@ -147,6 +147,7 @@ def _check_message(message: dict[str, Any], where: str) -> None:
             RULES.require(isinstance(block["input"], dict), "input", where)
         RULES.require(block["type"] != "thinking" or bool(block.get("signature")), "thinking", where)
         RULES.require(block["type"] != "redacted_thinking" or bool(block.get("data")), "thinking", where)
+        RULES.require("cache_control" not in block or block["type"] not in _THINKING, "thinking", where)
     kinds = [block["type"] for block in blocks]
     is_result = [kind == "tool_result" for kind in kinds]
     RULES.require(is_result == sorted(is_result, reverse=True), "results_first", where)

@@ -71,7 +71,8 @@ async def gather_context(
         # Once a turn, so that its further calls begin with the same bytes.
         if active.recalled is None:
             earlier = await _earlier(active, entries) if planned.cut != cut else ()
-            recalled, sought = await _recall(active, entries, cut, found, goes_on=planned.cut == cut)
+            goes_on = planned.cut == cut and planned.lasting >= active.model.cached_from
+            recalled, sought = await _recall(active, entries, cut, found, goes_on=goes_on)
             active.recalled = {"recalled": recalled, "earlier": earlier, "sought": sought}
         planned = plan(replace(material, cut=planned.cut, **active.recalled))
     context = active.assistant.builder(planned)
@@ -217,8 +218,8 @@ async def _recall(
 ) -> tuple[tuple[Entry, ...], Sought]:
     """Return messages that have to do with the question, the best first, and what they were looked for by.
 
-    Where the request goes on as the last one did, those behind the cut are in full view, and few others are worth
-    adding.
+    Where the request goes on as the last one did, and its beginning is long enough for a provider's cache, those behind
+    the cut are in full view, and few others are worth adding.
     """
     room = active.assistant.policy.tokens(_room(active))
     best, sought = await related_messages(active, entries, found, room)
