@@ -7,13 +7,14 @@ import numpy.typing as npt
 
 from bench.keyword_list import mentions_reference
 from threadkeep.conversation.message import Message, Role
-from threadkeep.text.words import index_terms
+from threadkeep.text.words import content_words
 from threadkeep.turn.lookup import Passage, Rewrite
 from threadkeep_retrieval.base import Document, Query, Retriever, Rewriter
 from threadkeep_retrieval.embeddings import Embeddings, Vector, WordLlamaEmbeddings, blended
 from threadkeep_retrieval.hybrid import WORDS_SHARE, HybridIndex
 
 RAREST = 6
+MOST = 64
 
 Matrix = npt.NDArray[np.float64]
 
@@ -39,8 +40,8 @@ class RarestWords(Rewriter):
         self._retriever = retriever
 
     async def rewrite(self, question: str, history: Sequence[Message]) -> Rewrite:
-        own = set(index_terms([question]))
-        said = [word for word in index_terms(_asked(history)) if word not in own]
+        own = set(content_words(question, MOST))
+        said = [word for word in content_words(" ".join(_asked(history)), MOST) if word not in own]
         rarity = await self._retriever.rarity(said)
         known = sorted((word for word in said if rarity[word] < 1.0), key=lambda word: -rarity[word])
         return Rewrite(question=question, text=question, words=tuple(known[:RAREST]), by="words")

@@ -55,8 +55,8 @@ class Recorder(Model):
     is_scripted = True
     seen: tuple[Message, ...] = ()
 
-    def __init__(self, budget: int, answers: Iterable[str] = ()) -> None:
-        self.window = budget * 4 // 3
+    def __init__(self, budget: int, answers: Iterable[str] = (), *, cached_from: int = 0) -> None:
+        self.window, self.cached_from = budget * 4 // 3, cached_from
         self._answers = iter(answers)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
@@ -81,18 +81,18 @@ class Outcome(NamedTuple):
     milliseconds: float
 
 
-async def engine(data: Set, *, recall: bool, in_a_row: bool = False) -> list[Outcome]:
+async def engine(data: Set, *, recall: bool, in_a_row: bool = False, cached_from: int = 0) -> list[Outcome]:
     """Ask through the engine; return what came of it with each budget, in the mean."""
-    found = await outcomes(data, recall=recall, in_a_row=in_a_row)
+    found = await outcomes(data, recall=recall, in_a_row=in_a_row, cached_from=cached_from)
     return [Outcome(*map(mean, zip(*each, strict=True))) for each in found]
 
 
-async def outcomes(data: Set, *, recall: bool, in_a_row: bool = False) -> list[list[Outcome]]:
+async def outcomes(data: Set, *, recall: bool, in_a_row: bool = False, cached_from: int = 0) -> list[list[Outcome]]:
     """Ask through the engine; return what came of each question with each budget.
 
     Each question is asked as the first one, or all of them in a row: then most requests go on as the last one did.
     """
-    model, found = Recorder(0), list[list[Outcome]]()
+    model, found = Recorder(0, cached_from=cached_from), list[list[Outcome]]()
     assistant = Assistant(name="bench", policy=Policy(window=Window.FULL, recall=recall))
     store, days = await open_store("memory:"), data.times or (datetime(2023, 1, 1, tzinfo=UTC),) * len(data.log)
     async with await open_conversations(store, [assistant], model=model) as conversations:
@@ -241,6 +241,8 @@ async def compare(report: Report, data: Set) -> None:
     rows += [["ours", *(f"{each.shown:.3f}" for each in ours)]]
     in_a_row = await engine(data, recall=True, in_a_row=True)
     rows += [["ours, one question after the other", *(f"{each.shown:.3f}" for each in in_a_row)]]
+    in_a_row = await engine(data, recall=True, in_a_row=True, cached_from=Model.cached_from)
+    rows += [["the same with a cache from 1,024 tokens on", *(f"{each.shown:.3f}" for each in in_a_row)]]
     rows += [["ours: share of the room used", *(f"{each.used:.2f}" for each in ours)]]
     rows += [["ours: milliseconds a turn", *(f"{each.milliseconds:.1f}" for each in ours)]]
     size = sum(map(count_tokens, data.log))

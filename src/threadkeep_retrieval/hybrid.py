@@ -14,7 +14,7 @@ from typing import NamedTuple, Self, TypeVar
 from threadkeep.store.sqlite_file import SqliteDatabase
 from threadkeep.text.excerpt import split
 from threadkeep.text.stop_words import language_of
-from threadkeep.text.words import MAX_QUERY_CHARACTERS, index_terms, words_in_order
+from threadkeep.text.words import MAX_QUERY_CHARACTERS, content_words, query_terms, words_in_order
 from threadkeep.turn.lookup import Passage
 from threadkeep_retrieval.base import Document, Query, Retriever
 from threadkeep_retrieval.checks import check_document, check_query
@@ -27,6 +27,8 @@ from threadkeep_retrieval.sqlite.writing import Prepared
 
 T = TypeVar("T")
 
+MOST_TERMS = 64
+"""How many different words of a query are looked for; the rest of a pasted page adds nothing but time."""
 WORDS_SHARE = 0.7
 """How much the words of the conversation turn the vector of a question."""
 
@@ -94,7 +96,7 @@ class HybridIndex(Retriever):
 
     async def search(self, query: Query, *, limit: int = 5) -> list[Passage]:
         check_query(query, limit)
-        own, around = index_terms([query.text]), index_terms(query.words)
+        own, around = _terms(query.text), _terms(" ".join(query.words))
         if not own and not around:
             return []
         language = language_of(words_in_order(query.text[:MAX_QUERY_CHARACTERS]), query.words)
@@ -166,6 +168,12 @@ class _Connection:
     def _close(self) -> None:
         self._thread.shutdown()
         self._database.close()
+
+
+def _terms(text: str) -> list[str]:
+    """Return the different words to look for, in order; stop words only if there is nothing else."""
+    found = content_words(text, MOST_TERMS)
+    return found or list(dict.fromkeys(query_terms(text[:MAX_QUERY_CHARACTERS])))[:MOST_TERMS]
 
 
 def _write(database: SqliteDatabase, prepared: Sequence[Prepared]) -> None:

@@ -15,14 +15,13 @@ from threadkeep.context.parts import for_model
 from threadkeep.context.window import MOST_RECALLED, RECALL_TOKENS, ShownWindow
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
-from threadkeep.text.excerpt import around, ends
+from threadkeep.text.excerpt import around
 from threadkeep.text.notes import spoken_line
 from threadkeep.text.search import NEIGHBOURS
 from threadkeep.text.words import MARK, content_words, marks, searchable, words
 
 MAX_CHARACTERS = 1200
-LEAST_CHARACTERS = 40
-"""How much of one recalled message is shown, at most, and at least where the room ends with it."""
+"""How much of one recalled message is shown at most."""
 OVERHEAD = 20
 DATE = 8
 """Tokens that are left for the note around what is recalled, and for each date in it."""
@@ -87,9 +86,8 @@ def recall(material: Material, shown: ShownWindow, used: int) -> list[Recalled]:
     best, rest = (_lost(entries, material, shown.cut) for entries in (material.recalled, material.earlier))
     picked, room = _pick(best, room, material.audience, asked)
     rest = [found for found in rest if found[0].seq not in {each.seq for each in picked}]
-    added, room = _pick(rest, room - int(shown.room * UNUSED), material.audience, asked)
-    left = next((found for found in rest if found[0].seq not in {each.seq for each in added}), None)
-    return sorted((*picked, *added, *_part(left, room, material.audience)))
+    added, _ = _pick(rest, room - int(shown.room * UNUSED), material.audience, asked)
+    return sorted((*picked, *added))
 
 
 def reasons(material: Material, told: Sequence[Recalled]) -> list[dict[str, Any]]:
@@ -142,17 +140,6 @@ def _pick(
             chosen.append(telling)
             days.add(telling.day)
     return chosen, room
-
-
-def _part(found: tuple[Entry, Message] | None, room: int, audience: Audience) -> list[Recalled]:
-    """Return as much of a message that does not fit as there is room for, if it is more than a few words."""
-    size = min(MAX_CHARACTERS, 8 * room) if found else 0
-    while found and size >= LEAST_CHARACTERS:
-        telling = _told(*found, ends(_text(found[1]), size))
-        if size_of_text(audience, telling.text) - _empty(audience) + DATE <= room:
-            return [telling]
-        size = size * 4 // 5
-    return []
 
 
 def _empty(audience: Audience) -> int:

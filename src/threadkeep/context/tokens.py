@@ -92,12 +92,6 @@ def _tokens_of_part(part: Part) -> int:
             return 0
 
 
-def four_characters_each(message: Message) -> int:
-    """Return the plainest estimate of R-D6: one token for each four characters."""
-    size = len(message.content) + sum(len(call.name) + len(str(call.args)) for call in message.tool_calls)
-    return max(1, (size + 3) // 4)
-
-
 def counter_name(count: Counter) -> str:
     """Return what the trace of an answer calls the counter that its context was measured with."""
     return getattr(count, "__name__", type(count).__name__)

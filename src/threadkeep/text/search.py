@@ -126,15 +126,14 @@ def relate(
         place = bisect_right(firsts, seq) - 1
         return place >= 0 and seq <= lasts[place]
 
-    marks = [each[0].removeprefix(MARK) if each[0].startswith(MARK) else "" for each in forms]
-    spoken = [seqs for seqs, mark in zip(found, marks, strict=True) if not mark]
+    spoken = [seqs for each, seqs in zip(forms, found, strict=True) if not each[0].startswith(MARK)]
     rare = [seqs for seqs in spoken if len(seqs) < RELATED]
     held = rare if any(rare) else spoken
     weights = [math.log(1 + path[0].last / max(1, len(seqs))) for seqs in held]
     shared = [(seqs, weight / sum(weights)) for seqs, weight in zip(held, weights, strict=True)]
-    shared += [
-        (seqs, DATE_SHARE if mark.isdigit() else SPEAKER_SHARE) for seqs, mark in zip(found, marks, strict=True) if mark
-    ]
+    for each, seqs in zip(forms, found, strict=True):
+        if each[0].startswith(MARK):
+            shared.append((seqs, DATE_SHARE if each[0].removeprefix(MARK).isdigit() else SPEAKER_SHARE))
     score: dict[int, float] = {}
     for seqs, share in shared:
         for seq in seqs if len(path) == 1 else filter(is_on_branch, seqs):

@@ -26,8 +26,6 @@ MAX_SPEAKER = 40
 """Within how many characters a message may say who speaks."""
 MAX_QUERY_WORDS = 32
 MAX_FORMS = 250
-MAX_INDEX_TERMS = 64
-"""How many different words of a query an index is asked for; the rest of a pasted page adds nothing but time."""
 MAX_QUERY_CHARACTERS = 8_000
 """How much of a query an index looks at; embeddings of a provider take no more either."""
 
@@ -185,10 +183,3 @@ def _content(text: str, before: str = "") -> tuple[str, list[str]]:
     words = dict.fromkeys(query_terms(text[:MAX_QUERY_CHARACTERS]))
     language = language_of(words, words_in_order(before))
     return language, [word for word in words if word not in BY_LANGUAGE[language]]
-
-
-def index_terms(texts: Iterable[str]) -> list[str]:
-    """Return the different words to look for in an index, in order; stop words only if there is nothing else."""
-    words = dict.fromkeys(word for text in texts for word in words_in_order(text[:MAX_QUERY_CHARACTERS]))
-    stop_words = BY_LANGUAGE[language_of(words)]
-    return ([word for word in words if word not in stop_words] or list(words))[:MAX_INDEX_TERMS]

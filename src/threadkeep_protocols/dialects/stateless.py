@@ -17,7 +17,6 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response, StreamingResponse
 
 from threadkeep.context.blocks import old_text_of
-from threadkeep.context.tokens import four_characters_each
 from threadkeep.conversation.events import Event
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message, Role, check_role
@@ -181,7 +180,7 @@ def trimmed(history: list[Said], most: int, budget: int = HISTORY_TOKENS) -> lis
         fitting = _fitting(item, budget)
         if fitting is None:
             break
-        budget -= four_characters_each(_message(fitting))
+        budget -= _tokens(fitting)
         kept.append(fitting)
     return kept[::-1]
 
@@ -190,7 +189,12 @@ def _fitting(item: Said, tokens: int) -> Said | None:
     shorter = [item]
     if item.role is Role.ASSISTANT:
         shorter.append(Said(role=item.role, content=old_text_of(_message(item))))
-    return next((each for each in shorter if four_characters_each(_message(each)) <= tokens), None)
+    return next((each for each in shorter if _tokens(each) <= tokens), None)
+
+
+def _tokens(item: Said) -> int:
+    """Return the plainest estimate of R-D6: one token for each four characters."""
+    return max(1, (len(item.content) + 3) // 4)
 
 
 def _message(item: Said) -> Message:

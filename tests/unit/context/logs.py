@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from threadkeep.context.base import Audience, Context, Cut, Material, Policy, Window
 from threadkeep.context.build import build, plan
 from threadkeep.context.lines import lines_of
-from threadkeep.context.tokens import count_tokens, four_characters_each
+from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.blocks import Narrative, RankedList
 from threadkeep.conversation.draft_text import without_marks
 from threadkeep.conversation.entry import Body, Entry, Summary
@@ -19,6 +19,11 @@ from threadkeep.conversation.state import StateChange
 
 READ = {"model", "accepts", "has_tools", "count"}
 START = datetime(2025, 1, 1, 12, 0, tzinfo=UTC)
+
+
+def four_characters_each(message: Message) -> int:
+    size = len(message.content) + sum(len(call.name) + len(str(call.args)) for call in message.tool_calls)
+    return max(1, (size + 3) // 4)
 
 
 def user(text: str = "question", **fields: Any) -> Message:

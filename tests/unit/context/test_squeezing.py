@@ -1,11 +1,10 @@
 """A turn that is too large by itself: what is shortened first, what goes, and that the question stays."""
 
-from tests.unit.context.logs import assistant, entries, tool, user
+from tests.unit.context.logs import assistant, entries, four_characters_each, tool, user
 from threadkeep.context.base import Audience
 from threadkeep.context.lines import Turn, lines_of
 from threadkeep.context.pairing import size_of
 from threadkeep.context.squeezing import squeeze
-from threadkeep.context.tokens import four_characters_each
 from threadkeep.conversation.message import Message
 
 LIMIT = 100_000

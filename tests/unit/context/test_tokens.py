@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.unit.context.logs import assistant, built, entry, material, user
+from tests.unit.context.logs import assistant, built, entry, four_characters_each, material, user
 from threadkeep.context.base import Context
-from threadkeep.context.tokens import calibration, count_tokens, four_characters_each, tokens_in
+from threadkeep.context.tokens import calibration, count_tokens, tokens_in
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Usage
 

@@ -10,12 +10,10 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import StateChange
 from threadkeep.text.words import (
     INDEXED_CHARACTERS,
-    MAX_INDEX_TERMS,
     MAX_WORD,
     content_forms,
     content_words,
     find_words,
-    index_terms,
     searchable,
     words,
     words_in_order,
@@ -92,19 +90,12 @@ def test_a_bounded_part_of_an_entry_is_indexed() -> None:
     ],
 )
 def test_stop_words_of_the_language_of_the_query_are_left_out(text: str, terms: list[str]) -> None:
-    assert index_terms([text]) == terms
+    assert content_words(text) == terms
 
 
-def test_a_query_of_stop_words_alone_keeps_them() -> None:
-    assert index_terms(["to be or not to be"]) == ["to", "be", "or", "not"]
-
-
-def test_a_word_is_looked_for_once() -> None:
-    assert index_terms(["red shoes", "Shoes RED blue"]) == ["red", "shoes", "blue"]
-
-
-def test_a_page_that_was_pasted_is_cut_short() -> None:
-    assert len(index_terms([" ".join(f"word{number}" for number in range(100_000))])) == MAX_INDEX_TERMS
+def test_a_word_is_looked_for_once_and_a_page_that_was_pasted_is_cut_short() -> None:
+    assert content_words("red shoes Shoes RED blue") == ["red", "shoes", "blue"]
+    assert len(content_words(" ".join(f"word{number}" for number in range(100_000)), 64)) == 64
 
 
 def test_scripts_without_spaces_are_indexed_by_pairs() -> None:

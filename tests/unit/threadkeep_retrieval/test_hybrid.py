@@ -63,6 +63,11 @@ async def test_a_document_is_found_by_its_words(index: HybridIndex) -> None:
     assert (await found(index, "GALAXY"))[0] == "a55"
 
 
+async def test_a_query_of_stop_words_alone_looks_for_them(index: HybridIndex) -> None:
+    await index.add([Document(id="hamlet", text="To be or not to be")])
+    assert (await found(index, "to be or not to be"))[0] == "hamlet"
+
+
 async def test_words_are_found_in_other_forms(index: HybridIndex) -> None:
     assert (await found(index, "cameras"))[0] == "pixel"
     assert (await found(index, "battery"))[0] == "drill"
