@@ -39,7 +39,7 @@ _BEHIND = "behind"
 MOST_ENTRIES = 64
 MOST_BYTES = 4 * 1024 * 1024
 MOST_WORD_BYTES = 900_000
-"""How many bytes of words of one entry are indexed; PostgreSQL allows a megabyte."""
+"""How many bytes of words of one entry are indexed, with what they begin with; PostgreSQL allows a megabyte."""
 
 
 class Index:
@@ -124,7 +124,9 @@ class Index:
         except StoreCorrupt as error:
             logger.warning("entry %s of conversation %s cannot be found: %s", row["seq"], row["conversation"], error)
             return ""
-        return " ".join(_bounded((*words.marks(text, row["created_at"]), *words.words(text)))) if text else ""
+        if not text:
+            return ""
+        return " ".join(_bounded((*words.marks(text, row["created_at"]), *words.words(text)), row["owner"]))
 
 
 class Searcher:
@@ -150,7 +152,7 @@ class Searcher:
             scanned = SCANNED if query.is_filtered else CANDIDATES
             bounds = (asked.bound, scanned, CANDIDATES)
             filters = (to_filter(where, query.title), *times)
-            rows = await self._find("search", *keys, only, to_tsquery(query), *kinds, *filters, *bounds)
+            rows = await self._find("search", *keys, only, to_tsquery(query, keys[1]), *kinds, *filters, *bounds)
         bound = rows[0]["bound"] if rows else asked.bound or 0
         if not asked.finds_titles:
             return Matches(self._translate(rows), (), bound)
@@ -172,7 +174,8 @@ class Searcher:
     ) -> list[Related]:
         """Return entries of a branch that have to do with the words, the best first."""
         place = await self._db.place(scope, conversation)
-        quoted = [" | ".join(map(_quoted, forms)) for forms in words]
+        people = people_of(place[1])
+        quoted = [" | ".join(_quoted(people + form) for form in forms) for forms in words]
         rows = await self._find("holding", *place, quoted, path[0].last + 1, RELATED, MARKED)
         found = relate(words, [row["seqs"] for row in rows], path, limit)
         lines = await self._db.pool.call("entries_at", *place, list(found)) if found else []
@@ -217,22 +220,28 @@ def to_filter(where: ListFilter, *titles: Terms) -> str | None:
     return json.dumps(asked) if asked else None
 
 
-def to_tsquery(query: Query) -> str:
+def people_of(owner: int) -> str:
+    """Return what words begin with in the index: it keeps together what a hundred people have said."""
+    return f"{str(owner)[:-2]}:"
+
+
+def to_tsquery(query: Query, owner: int) -> str:
     """Return a search in PostgreSQL's own words: all of these, one that begins like this, and none of those."""
-    terms = [_quoted(word) for word in query.required]
+    people = people_of(owner)
+    terms = [_quoted(people + word) for word in query.required]
     if query.prefix:
-        terms.append(f"{_quoted(query.prefix)}:*")
-    return " & ".join([*terms, *(f"!{_quoted(word)}" for word in sorted(query.excluded))])
+        terms.append(f"{_quoted(people + query.prefix)}:*")
+    return " & ".join([*terms, *(f"!{_quoted(people + word)}" for word in sorted(query.excluded))])
 
 
 def _quoted(word: str) -> str:
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def _bounded(found: Iterable[str]) -> list[str]:
-    kept, room = [], MOST_WORD_BYTES
+def _bounded(found: Iterable[str], owner: int) -> list[str]:
+    kept, room, beside = [], MOST_WORD_BYTES, len(people_of(owner))
     for word in found:
-        room -= len(word.encode())
+        room -= len(word.encode()) + beside
         if room < 0:
             break
         kept.append(word)

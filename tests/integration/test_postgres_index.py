@@ -10,6 +10,7 @@ import pytest_asyncio
 from tests.postgres_server import PostgresServer, Urls
 from tests.unit.store.test_paging import check_short_pages
 from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.scope import Scope
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append
@@ -180,6 +181,26 @@ async def test_a_search_uses_the_index(store: Store, postgres_server: PostgresSe
 
     await _eventually(lambda: scans()[1] >= 2)
     assert scans()[0] == 0
+
+
+async def test_what_a_hundred_people_say_stands_apart_in_the_index(
+    store: Store, postgres_server: PostgresServer, postgres_database: Urls
+) -> None:
+    admin = postgres_server.as_admin(postgres_database)
+    people = {number: Scope(tenant="acme", user=f"number{number}") for number in (1, 99, 100, 12345)}
+    for number, scope in people.items():
+        postgres_server.execute(f"SELECT setval('threadkeep.person_key', {number}, false)", admin)
+        name = await new(store, scope, "a needle in the hay")
+        for sought in ("needle ", "need", "hay -straw"):
+            assert [hit.conversation for hit in (await store.search(scope, sought)).items] == [name]
+        assert [each.score for each in await store.related(scope, name, [["hay", "straw"]], head=1)]
+    ((expression,),) = postgres_server.fetch(
+        "SELECT pg_get_expr(indexprs, indrelid) FROM pg_index WHERE indexrelid = 'threadkeep.word_by_words'::regclass",
+        admin,
+    )
+    keys = f"SELECT DISTINCT unnest(tsvector_to_array({expression})) AS key FROM threadkeep.word"
+    found = {key for (key,) in postgres_server.fetch(keys, admin) if key.endswith("needle")}
+    assert found == {":needle", "1:needle", "123:needle"}
 
 
 async def test_more_words_than_postgresql_takes_are_indexed_as_far_as_it_goes(store: Store) -> None:

@@ -82,7 +82,7 @@ async def test_the_servers_role_cannot_read_the_words_of_messages(as_server: Con
 
 
 async def test_candidates_of_another_tenant_are_not_found(as_server: Connection) -> None:
-    find = "SELECT count(*) FROM threadkeep.candidates($1, $2, NULL, 'two', '-infinity', 'infinity', NULL, 100)"
+    find = "SELECT count(*) FROM threadkeep.candidates($1, $2, NULL, ''':two''', '-infinity', 'infinity', NULL, 100)"
     people = []
     for tenant in (1, 2):
         await as_server.execute("SELECT set_config('threadkeep.tenant', $1::integer::text, false)", tenant)

@@ -150,14 +150,18 @@ CREATE FUNCTION threadkeep.candidates(
     p_since timestamptz, p_until timestamptz, p_bound bigint, p_limit integer
 ) RETURNS TABLE (conversation bigint, seq integer, "position" bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
-DECLARE hidden bigint[] := ARRAY(SELECT r.conversation FROM threadkeep.removal r WHERE r.tenant = p_tenant);
+DECLARE
+    hidden bigint[] := ARRAY(SELECT r.conversation FROM threadkeep.removal r WHERE r.tenant = p_tenant);
+    people text := left(p_owner::text, -2) || ':';
 BEGIN
-    p_query := p_query && quote_literal('¤u' || p_owner)::tsquery;
+    p_query := p_query && quote_literal(people || '¤u' || p_owner)::tsquery;
     IF p_conversation IS NOT NULL THEN
-        p_query := p_query && quote_literal('¤c' || p_conversation)::tsquery;
+        p_query := p_query && quote_literal(people || '¤c' || p_conversation)::tsquery;
     END IF;
     RETURN QUERY SELECT w.conversation, w.seq, w.position FROM threadkeep.word w
-    WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ p_query AND (p_bound IS NULL OR w.position <= p_bound)
+    WHERE array_to_tsvector(string_to_array(substr(
+        replace(' ' || w.words, ' ', ' ' || left(split_part(split_part(w.words, ' ¤u', 2), ' ', 1), -2) || ':'), 2
+    ), ' ')) @@ p_query AND (p_bound IS NULL OR w.position <= p_bound)
       AND (p_since IS NULL OR w.created_at >= p_since) AND (p_until IS NULL OR w.created_at < p_until)
       AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation <> ALL (hidden)
     ORDER BY w.created_at DESC, w.conversation DESC, w.seq DESC LIMIT p_limit;
@@ -166,11 +170,17 @@ END $$;
 -- Remove words of a conversation, at most so many messages' at once; return whether any were left to remove.
 CREATE FUNCTION threadkeep.forget_words(p_tenant integer, p_conversation bigint, p_limit integer) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
-DECLARE gone tid[];
+DECLARE
+    people text;
+    gone tid[];
 BEGIN
+    SELECT left(c.owner::text, -2) || ':' INTO people FROM threadkeep.conversation c
+    WHERE c.tenant = p_tenant AND c.key = p_conversation;
     gone := ARRAY(
         SELECT w.ctid FROM threadkeep.word w
-        WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ quote_literal('¤c' || p_conversation)::tsquery
+        WHERE array_to_tsvector(string_to_array(substr(
+            replace(' ' || w.words, ' ', ' ' || left(split_part(split_part(w.words, ' ¤u', 2), ' ', 1), -2) || ':'), 2
+        ), ' ')) @@ quote_literal(people || '¤c' || p_conversation)::tsquery
           AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation = p_conversation
         LIMIT p_limit
     );
@@ -302,6 +312,7 @@ CREATE FUNCTION threadkeep.holding(
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     here bigint;
+    people text := left(p_owner::text, -2) || ':';
     word text;
     query tsquery;
 BEGIN
@@ -320,12 +331,15 @@ BEGIN
         RETURN;
     END IF;
     FOREACH word IN ARRAY p_words LOOP
-        query := word::tsquery && quote_literal('¤u' || p_owner)::tsquery && quote_literal('¤c' || here)::tsquery;
+        query := word::tsquery && quote_literal(people || '¤u' || p_owner)::tsquery
+            && quote_literal(people || '¤c' || here)::tsquery;
         seqs := ARRAY(
             SELECT w.seq FROM threadkeep.word w
-            WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ query
+            WHERE array_to_tsvector(string_to_array(substr(
+                replace(' ' || w.words, ' ', ' ' || left(split_part(split_part(w.words, ' ¤u', 2), ' ', 1), -2) || ':'), 2
+            ), ' ')) @@ query
               AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation = here AND w.seq < p_before
-            ORDER BY w.seq DESC LIMIT CASE WHEN word LIKE '''¤¤%' THEN p_marked ELSE p_each END
+            ORDER BY w.seq DESC LIMIT CASE WHEN word LIKE '%:¤¤%' THEN p_marked ELSE p_each END
         );
         RETURN NEXT;
     END LOOP;
