@@ -70,7 +70,7 @@ COPY = (
         t.word
     FROM generate_series({first}, {last}) j, threadkeep.title_word t WHERE t.conversation < {stride}""",
     """INSERT INTO threadkeep.word (created_at, position, conversation, tenant, seq, words)
-    SELECT w.created_at - j * interval '1 s', w.position - j * 1000000, w.conversation + j * {stride},
+    SELECT w.created_at - j * interval '1 s', w.position - j * 1000000::bigint, w.conversation + j * {stride},
         1 + j % {tenants}, w.seq,
         concat(split_part(w.words, ' ¤u', 1), ' ¤u', c.owner + j * {people}, ' ¤c', c.key + j * {stride})
     FROM generate_series({first}, {last}) j, threadkeep.word w

@@ -69,7 +69,8 @@ async def _migrate(connection: "asyncpg.Connection[Any]") -> list[str]:
         if missing or await connection.fetchval("SELECT digest FROM threadkeep.definition") != digest:
             await connection.execute(_sql("drop_functions"))
             for number, name, sql in missing:
-                await connection.execute(sql)
+                # Citus takes some changes only as statements of their own, which PL/pgSQL makes of them.
+                await connection.execute(f"DO $migration$ BEGIN {sql} END $migration$" if applied else sql)
                 await connection.execute(
                     "INSERT INTO threadkeep.migration (number, name) VALUES ($1, $2)", number, name
                 )

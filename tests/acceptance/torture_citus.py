@@ -1,31 +1,47 @@
 """Tenants write without a pause while a Citus changes under them: `python -m tests.acceptance.torture_citus --seed 7`.
 
 A third worker is added and shards move to it, a worker and the coordinator are killed and come back, a worker is
-replaced by its standby, and the schema is migrated. Each writer sends a message again, with its key, until it is
-acknowledged. At the end each must be where it was said to be, once, and nothing else may be there.
+replaced by its standby, the schema of a later release is migrated to, and a tenant to which new people come all the
+time is widened. Each writer sends a message again, with its key, until it is acknowledged. At the end each must be
+where it was said to be, once, and nothing else may be there.
 """
 
 import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from random import Random
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from tests.citus_cluster import CitusServer, Node, nodes
 from tests.postgres_server import Urls
+from threadkeep.cli.main import main
+from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StoreError
 from threadkeep.runtime import migrate, open_store
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append
-from threadkeep.testing.samples import asked, new, texts_of
+from threadkeep.testing.samples import asked, texts_of
 from threadkeep.testing.stores import whole_log
+from threadkeep_postgres import schema
+from threadkeep_postgres.cells import KNOWN_FOR, OPENS_AFTER
+from threadkeep_postgres.store import PostgresStore
 
+T = TypeVar("T")
 TENANTS = 8
 SHARDS = 8
+WIDENED, CELLS = "tenant-0", 4
+LATER = """
+CREATE TABLE threadkeep.later (tenant integer, text text, PRIMARY KEY (tenant, text));
+ALTER TABLE threadkeep.conversation ADD COLUMN noted boolean NOT NULL DEFAULT false;
+CREATE INDEX conversation_noted ON threadkeep.conversation (tenant, owner) WHERE noted;
+"""
+"""What a later release might change."""
 QUIET_FOR = 3.0
 """Seconds of writing before and after each event."""
 AWAY_FOR = 2.0
@@ -33,12 +49,12 @@ AGAIN_AFTER = 0.05
 
 
 class Writer:
-    """One tenant's person, who writes one message after the other."""
+    """A person, who writes one message after the other."""
 
-    def __init__(self, store: Store, number: int) -> None:
+    def __init__(self, store: Store, scope: Scope, conversation: str) -> None:
         self._store = store
-        self.scope = Scope(tenant=f"tenant-{number}", user="ada")
-        self.conversation = f"conversation-{number}"
+        self.scope = scope
+        self.conversation = conversation
         self.acked: dict[str, int] = {}
         self.refused = 0
         self.longest = 0.0
@@ -46,13 +62,24 @@ class Writer:
 
     async def write(self, is_over: asyncio.Event) -> None:
         """Write until it is over; what was begun is brought to its end."""
-        await new(self._store, self.scope, name=self.conversation)
+        await self.begin()
         while not is_over.is_set():
-            text = f"{self.conversation} {len(self.acked)}"
-            began = time.monotonic()
-            self.acked[text] = await self._send(Append(bodies=(asked(text),), key=IdempotencyKey.of("x", text, None)))
-            self._acked.set()
-            self.longest = max(self.longest, time.monotonic() - began)
+            await self.say()
+
+    async def begin(self) -> None:
+        """Make the conversation."""
+        made, key = NewConversation(id=self.conversation), IdempotencyKey.of("new", self.conversation, None)
+        await self._until_acked(lambda: self._store.create(self.scope, made, key=key))
+
+    async def say(self) -> None:
+        """Write one message."""
+        text = f"{self.conversation} {len(self.acked)}"
+        append = Append(bodies=(asked(text),), key=IdempotencyKey.of("x", text, None))
+        began = time.monotonic()
+        told = await self._until_acked(lambda: self._store.append(self.scope, self.conversation, append))
+        self.acked[text] = told.entries[0].seq
+        self._acked.set()
+        self.longest = max(self.longest, time.monotonic() - began)
 
     async def goes_on(self, after: int) -> None:
         """Wait until more than so many are acknowledged."""
@@ -60,10 +87,10 @@ class Writer:
             self._acked.clear()
             await self._acked.wait()
 
-    async def _send(self, append: Append) -> int:
+    async def _until_acked(self, act: Callable[[], Awaitable[T]]) -> T:
         while True:
             try:
-                return (await self._store.append(self.scope, self.conversation, append)).entries[0].seq
+                return await act()
             except StoreError:
                 self.refused += 1
                 await asyncio.sleep(AGAIN_AFTER)
@@ -78,6 +105,41 @@ class Writer:
             broken.append(f"{self.conversation}: {len(self.acked)} acknowledged, {len(stored)} stored")
         found = await store.search(self.scope, f"{len(self.acked) - 1}", conversation=self.conversation)
         return broken if found.items else [*broken, f"{self.conversation}: the newest message is not found"]
+
+
+class Newcomers:
+    """People who come to one tenant, one after the other, each with a message."""
+
+    def __init__(self, store: Store, tenant: str) -> None:
+        self._store, self._tenant = store, tenant
+        self.people: list[Writer] = []
+
+    async def come(self, is_over: asyncio.Event) -> None:
+        """Let people come until it is over."""
+        while not is_over.is_set():
+            name = f"newcomer-{len(self.people)}"
+            person = Writer(self._store, Scope(tenant=self._tenant, user=name), name)
+            await person.begin()
+            await person.say()
+            self.people.append(person)
+            await asyncio.sleep(AGAIN_AFTER)
+
+    async def check(self, store: Store) -> list[str]:
+        """Return what is not as it was acknowledged, in the lists of the tenant, too."""
+        broken = [each for person in self.people for each in await person.check(store)]
+        listed, after = list[str](), None
+        while True:
+            page = await store.list(self._tenant, limit=100, after=after)
+            listed += [each.id for each in page.items if each.id.startswith("newcomer")]
+            if (after := page.next) is None:
+                break
+        if sorted(listed) != sorted(person.conversation for person in self.people):
+            broken.append(f"{len(self.people)} people came, {len(listed)} conversations are listed")
+        assert isinstance(store, PostgresStore)
+        lived_in = [await store._db.scope(person.scope) for person in self.people]
+        counts = Counter(keys[0] for keys in lived_in if keys)
+        print(f"{len(self.people):,} people came to {self._tenant}, and live in cells of {sorted(counts.values())}")
+        return broken if len(counts) == CELLS else [*broken, f"people live in {len(counts)} cells"]
 
 
 class Cluster:
@@ -117,9 +179,17 @@ class Cluster:
         self.standby.start()
 
     def migrate(self) -> None:
-        """Make all functions anew, as a new release does."""
+        """Migrate to a later release: a table, a column and an index more, and all functions anew."""
         self._ask("UPDATE threadkeep.definition SET digest = 'older'")
+        known = schema.migrations()
+        schema.migrations = lambda: [*known, (len(known) + 1, "later.sql", LATER)]
         asyncio.run(migrate(self._urls.owner))
+
+    def widen_a_tenant(self) -> None:
+        """Give a tenant more cells, and wait until they are open."""
+        code = main(["cells", WIDENED, str(CELLS), "--store", self._urls.server])
+        assert code == 0, "the tenant could not be widened"
+        time.sleep(OPENS_AFTER.total_seconds() + KNOWN_FOR)
 
 
 async def _main(seed: int) -> int:
@@ -135,7 +205,7 @@ async def _main(seed: int) -> int:
         cluster = Cluster(machines, server, urls)
         events = [cluster.add_a_worker, cluster.kill_a_worker, cluster.kill_the_coordinator, cluster.migrate]
         Random(seed).shuffle(events)
-        broken = await _play(urls.server, [*events, cluster.replace_a_worker])
+        broken = await _play(urls.server, [cluster.widen_a_tenant, *events, cluster.replace_a_worker])
     print("\n".join(broken[:20]) or "0 lost, 0 doubled")
     return bool(broken)
 
@@ -143,8 +213,12 @@ async def _main(seed: int) -> int:
 async def _play(url: str, events: list[Callable[[], None]]) -> list[str]:
     """Let all tenants write while one event follows the other; return what is broken at the end."""
     store, is_over = await open_store(url), asyncio.Event()
-    writers = [Writer(store, number) for number in range(TENANTS)]
-    writing = [asyncio.create_task(writer.write(is_over)) for writer in writers]
+    ada = [Scope(tenant=f"tenant-{number}", user="ada") for number in range(TENANTS)]
+    writers = [Writer(store, scope, f"conversation-{number}") for number, scope in enumerate(ada)]
+    newcomers = Newcomers(store, WIDENED)
+    writing = [
+        asyncio.create_task(each) for each in (*(writer.write(is_over) for writer in writers), newcomers.come(is_over))
+    ]
     print(f"{'event':24}{'took s':>8}{'longest write s':>17}{'acknowledged':>14}{'refused':>9}", flush=True)
     for event in [lambda: None, *events]:
         await _happen(event, writers)
@@ -152,7 +226,8 @@ async def _play(url: str, events: list[Callable[[], None]]) -> list[str]:
     await asyncio.gather(*writing)
     await store.close()
     fresh = await open_store(url)
-    broken = [each for writer in writers for each in await writer.check(fresh)]
+    checks = [*(writer.check(fresh) for writer in writers), newcomers.check(fresh)]
+    broken = [each for check in checks for each in await check]
     await fresh.close()
     return broken
 

@@ -64,14 +64,15 @@ async def test_migrating_distributes_by_itself_and_a_second_time_does_nothing(jo
 async def test_what_a_later_release_brings_is_distributed_too(
     joined: Urls, citus_server: CitusServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    known = migrations()
+    monkeypatch.setattr(schema, "migrations", lambda: known[:-1])
     await migrate(joined.owner)
     sql = (
         "CREATE TABLE threadkeep.later (tenant integer, text text, PRIMARY KEY (tenant, text));"
-        "ALTER TABLE threadkeep.conversation ADD COLUMN noted boolean NOT NULL DEFAULT false"
+        "ALTER TABLE threadkeep.conversation ADD COLUMN noted boolean NOT NULL DEFAULT false;"
     )
-    known = migrations()
     monkeypatch.setattr(schema, "migrations", lambda: [*known, (len(known) + 1, "notes.sql", sql)])
-    assert await migrate(joined.owner) == ["notes.sql", *STEPS]
+    assert await migrate(joined.owner) == [NAMES[-1], "notes.sql", *STEPS]
     assert ("later",) in citus_server.fetch(DISTRIBUTED_TABLES, citus_server.as_admin(joined))
     store = await open_store(joined.server)
     assert texts_of(await store.newest(ADA, await new(store, ADA, "hello"))) == ["hello"]

@@ -92,7 +92,7 @@ async def test_what_a_later_release_changes_is_applied_once_and_nothing_is_lost(
     store = await open_store(postgres_database.server)
     name = await new(store, ADA, "hello")
     await store.close()
-    later = (len(NAMES) + 1, "later.sql", "CREATE TABLE threadkeep.later (text text)")
+    later = (len(NAMES) + 1, "later.sql", "CREATE TABLE threadkeep.later (text text);")
     known = migrations()
     monkeypatch.setattr(schema, "migrations", lambda: [*known, later])
     with pytest.raises(StoreNotMigrated):
