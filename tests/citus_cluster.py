@@ -160,11 +160,9 @@ def nodes(count: int) -> Iterator[list[Node]]:
 
 
 class Shards:
-    """Which verbs were called, and which of them looked at several shards: Citus says so on their connection, also from
-    the machine of a tenant."""
+    """Which verbs looked at several shards: Citus says so on their connection, also from the machine of a tenant."""
 
     def __init__(self) -> None:
-        self.called: set[str] = set()
         self.spanned: set[str] = set()
         self._verbs: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
@@ -177,7 +175,6 @@ class Shards:
             if link.connection not in self._verbs:
                 link.connection.add_log_listener(self._hear)
             self._verbs[link.connection] = verb
-            self.called.add(verb)
             return await call(link, verb, arguments)
 
         with patch.object(pool._Link, "call", watched_call):
