@@ -1,6 +1,8 @@
 """What a loop elsewhere says, done to its turn: the same for a request and for a line of a stream."""
 
 from collections.abc import Sequence
+from hashlib import blake2b
+from itertools import count
 
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import ToolCall
@@ -12,15 +14,22 @@ from threadkeep_loops.turn import OwnTurn
 async def take(turn: OwnTurn, items: Sequence[bodies.Item | bodies.TextLine], key: IdempotencyKey | None) -> None:
     """Add what a loop says to its turn; calls that follow each other are one message. The key is for what has no id."""
     calls: list[ToolCall] = []
-    for item in items:
+    keys = (key and key.model_copy(update={"route": f"{key.route} {place}"}) for place in count())
+    for place, item in enumerate(items):
         if isinstance(item, bodies.CallEntry):
-            calls.append(ToolCall(id=item.id or turn.new_id(), name=item.name, args=item.args))
+            calls.append(ToolCall(id=item.id or _id_of(turn, key, place), name=item.name, args=item.args))
             continue
         await turn.calls(*calls)
         calls.clear()
-        await _take(turn, item, key)
-        key = None
+        await _take(turn, item, None if isinstance(item, bodies.UsageEntry) else next(keys))
     await turn.calls(*calls)
+
+
+def _id_of(turn: OwnTurn, key: IdempotencyKey | None, place: int) -> str:
+    """Return an id for a call that has none: the same when its request is sent again with its key."""
+    if key is None:
+        return turn.new_id()
+    return blake2b(key.name(turn.active.lease.scope) + bytes([place % 256, place // 256]), digest_size=16).hexdigest()
 
 
 async def _take(turn: OwnTurn, item: bodies.Item | bodies.TextLine, key: IdempotencyKey | None) -> None:

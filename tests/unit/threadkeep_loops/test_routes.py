@@ -72,6 +72,27 @@ async def test_a_turn_with_calls_results_and_an_answer_is_seen_as_one_of_ours() 
         assert (over.status_code, over.json()["code"], over.json()["state"]) == (409, "turn_over", "completed")
 
 
+async def test_a_request_that_is_sent_again_with_its_key_adds_nothing_whatever_is_in_it() -> None:
+    async with served() as client:
+        path = await conversation(client)
+        loop = await Loop.begin(client, path)
+        block = {"type": "block", "block": {"type": "narrative", "text": "Cold."}}
+        said = [
+            {"type": "usage", "usage": {"input_tokens": 3, "output_tokens": 2}},
+            *(block, {"type": "state", "set": {"city": "Oslo"}}, block),
+            *({"type": "message", "role": "assistant", "content": "Hm"}, {"type": "call", "name": "look"}),
+        ]
+        headers = {"Turn-Token": loop.token, "Idempotency-Key": "once"}
+        for _ in range(3):
+            added = await client.post(f"{loop.path}/entries", json={"entries": said}, headers=headers)
+            assert added.status_code == 200, added.text
+        messages = (await client.get(path)).json()["messages"]
+        assert [message["content"] for message in messages] == [HELLO["content"], "", "", "Hm", ""]
+        assert [len(message["blocks"]) for message in messages] == [0, 1, 1, 0, 0]
+        other = await client.post(f"{loop.path}/entries", json={"entries": [block]}, headers=headers)
+        assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
+
+
 async def test_a_stopped_turn_is_told_to_its_loop_and_keeps_what_was_written() -> None:
     async with served() as client:
         path = await conversation(client)
