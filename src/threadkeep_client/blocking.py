@@ -4,16 +4,17 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import wraps
 from typing import Any
 
 from threadkeep_client.conversation import RemoteConversation
 from threadkeep_client.conversations import RemoteConversations
+from threadkeep_client.loop import RemoteLoops, RemoteLoopTurn
 from threadkeep_client.opening import connect
 from threadkeep_client.turn import RemoteTurn
 
-_WRAPPED = (RemoteConversation, RemoteConversations, RemoteTurn)
+_WRAPPED = (RemoteConversation, RemoteConversations, RemoteLoops, RemoteLoopTurn, RemoteTurn)
 
 
 class Blocking:
@@ -43,7 +44,21 @@ class Blocking:
             return Blocking(value, self._loop)
         if isinstance(value, tuple) and value and isinstance(value[0], _WRAPPED):
             return tuple(Blocking(each, self._loop) for each in value)
+        if isinstance(value, AbstractAsyncContextManager):
+            return self._block(value)
         return self._iterated(value) if inspect.isasyncgen(value) else value
+
+    @contextmanager
+    def _block(self, turn: Any) -> Iterator[Any]:
+        """Let a turn of a loop of one's own begin and end with a `with` block."""
+        begun = self._shown(self._wait(turn.__aenter__()))
+        try:
+            yield begun
+        except BaseException as error:
+            if not self._wait(turn.__aexit__(type(error), error, error.__traceback__)):
+                raise
+        else:
+            self._wait(turn.__aexit__(None, None, None))
 
     def _iterated(self, events: Any) -> Iterator[Any]:
         async def following() -> Any:

@@ -1,9 +1,9 @@
 """A conversation on a server, with the verbs of `ConversationHandle`."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from datetime import timedelta
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, overload
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
@@ -13,16 +13,16 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import AnswerOptions, BusyPolicy, SendOptions, TurnState
 from threadkeep.conversation.value import Value
 from threadkeep.errors import InvalidValue
-from threadkeep_client.events import conversation_of, message_of
+from threadkeep.loop_turn import LoopTurn
+from threadkeep_client.events import conversation_of, entry_of, message_of
 from threadkeep_client.files import Attachable, attached
 from threadkeep_client.log import Log
+from threadkeep_client.loop import RemoteLoops
 from threadkeep_client.turn import RemoteTurn
 from threadkeep_client.wire import Wire
 
 PAGE = 200
 AT_ONCE = {"Prefer": "respond-async"}
-UNSENT = ("kind", "status", "tokens", "started_at", "tool_trace")
-"""What the server itself knows of a message."""
 
 
 class RemoteConversation:
@@ -145,16 +145,28 @@ class RemoteConversation:
         """Add messages after the head, or after another entry (0: as a new beginning), without answering them, such as
         a history from elsewhere; with the same `key` only once."""
         place = {} if parent is None else {"parent": parent or None}
-        body = {"entries": [_entry(message) for message in messages], **place}
+        body = {"entries": [entry_of(message) for message in messages], **place}
         await self._wire.call("POST", f"{self._log.path}/entries", json=body, key=key)
 
     async def turns(self) -> tuple[RemoteTurn, ...]:
         """Return the open turns, oldest first."""
         return tuple(RemoteTurn(self._log, turn["id"]) for turn in (await self._log.read(limit=1))["turns"])
 
-    def turn(self, of: int) -> RemoteTurn:
-        """Return a handle on a turn of this conversation."""
-        return RemoteTurn(self._log, of)
+    @overload
+    def turn(self, number: int, /) -> RemoteTurn: ...
+    @overload
+    def turn(self, content: str | list[Any] | None, /, **how: Any) -> AbstractAsyncContextManager[LoopTurn]: ...
+    def turn(
+        self, of: int | str | list[Any] | None, /, **how: Any
+    ) -> RemoteTurn | AbstractAsyncContextManager[LoopTurn]:
+        """Return a handle on a turn of this conversation; or a turn that answers a message, for a loop of your own that
+        runs inside `async with`."""
+        return RemoteTurn(self._log, of) if isinstance(of, int) else self.loops.begin(of, **how)
+
+    @property
+    def loops(self) -> RemoteLoops:
+        """The turns that loops of your own run."""
+        return RemoteLoops(self._log)
 
     async def waiting_calls(self) -> tuple[ToolCall, ...]:
         """Return the calls that a person has yet to decide about."""
@@ -211,15 +223,6 @@ class RemoteConversation:
             async for event in events:
                 if presence or not isinstance(event.what, ReadersCounted | TurnRetrying | SpoolChanged):
                     yield event
-
-
-def _entry(message: Message) -> dict[str, Any]:
-    """Return a message as it is sent: its text is the first of its parts, behind which the others stand."""
-    said = message.model_dump(mode="json", exclude_defaults=True, exclude={"content", "parts", *UNSENT})
-    parts = [part.model_dump(mode="json", exclude={"at"}) for part in message.parts]
-    text = [{"type": "text", "text": message.content}] if message.content else []
-    content = [*text, *parts] if parts else message.content
-    return {"type": "message", "role": message.role, "id": message.id, "content": content, **said}
 
 
 def _sent(how: Mapping[str, Any]) -> dict[str, Any]:

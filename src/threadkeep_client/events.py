@@ -14,6 +14,8 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.parts import Part, Parts
 from threadkeep.conversation.scope import Scope
 
+UNSENT = ("kind", "status", "tokens", "started_at", "tool_trace")
+"""What the server itself knows of a message."""
 _KINDS = {name: kind for kind, names in NAMES.items() for name in names}
 _READ: dict[Any, Any] = {Block: AnyBlock, tuple[Part, ...]: Parts}
 _MISSING: dict[str, Any] = {"parts": (), "client_calls": ()}
@@ -59,3 +61,12 @@ def message_of(shown: dict[str, Any]) -> Message:
 def conversation_of(shown: dict[str, Any], scope: Scope) -> Conversation:
     """Return a conversation as an answer shows it."""
     return Conversation(scope=scope, **{name: shown[name] for name in Conversation.model_fields if name in shown})
+
+
+def entry_of(message: Message) -> dict[str, Any]:
+    """Return a message as it is sent: its text is the first of its parts, behind which the others stand."""
+    said = message.model_dump(mode="json", exclude_defaults=True, exclude={"content", "parts", *UNSENT})
+    parts = [part.model_dump(mode="json", exclude={"at"}) for part in message.parts]
+    text = [{"type": "text", "text": message.content}] if message.content else []
+    content = [*text, *parts] if parts else message.content
+    return {"type": "message", "role": message.role, "id": message.id, "content": content, **said}

@@ -16,7 +16,9 @@ from urllib.parse import quote
 import httpx
 
 from threadkeep.conversation.ids import new_id
+from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import StaleHead, StaleVersion, ThreadkeepError
+from threadkeep.loop_turn import TurnOver
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 SILENCE = 40.0
@@ -49,6 +51,8 @@ def error_of(said: dict[str, Any]) -> ThreadkeepError:
         return StaleHead(said.get("head"))
     if kind is StaleVersion:
         return StaleVersion(said.get("version", 0))
+    if kind is TurnOver:
+        return TurnOver(TurnState(said["state"]) if said.get("state") else None)
     error = (kind or ThreadkeepError)(detail)
     error.code = code  # of a newer server, or of a package that is not here
     return error

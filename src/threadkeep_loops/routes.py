@@ -3,7 +3,7 @@
 from hashlib import blake2b
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Response
+from fastapi import APIRouter, Header, Path, Query, Response
 from pydantic import AfterValidator
 from starlette.responses import StreamingResponse
 
@@ -37,6 +37,7 @@ from threadkeep_loops.taking import end, take
 from threadkeep_loops.turn import OwnTurn
 
 Number = Annotated[int, Path(ge=1, le=MAX_SEQ, description="The number of the turn.")]
+Anew = Annotated[bool, Query(description="Keep what was half written as interrupted, and begin the message anew.")]
 TurnToken = Annotated[str, Header(description="The token that came with the turn."), AfterValidator(str.strip)]
 """It may be missing, so that who may not see the conversation is told that first."""
 TURNS = "/v1/conversations/{id}/turns"
@@ -79,9 +80,9 @@ def _beginning(router: APIRouter, conversations: Conversations) -> None:
         return await _taken(conversation, begun.turn)
 
     @router.post(f"{TURNS}/{{turn}}/lease", summary="Take a turn of a loop of your own up")
-    async def lease(who: Who, id: ConversationId, turn: Number) -> ShownLoop:
+    async def lease(who: Who, id: ConversationId, turn: Number, anew: Anew = False) -> ShownLoop:
         conversation = await conversations.named(who.scope, id)
-        return _held(turn, None, await _loops(conversation).lease(turn))
+        return _held(turn, None, await _loops(conversation).lease(turn, anew=anew))
 
     @router.get(f"{TURNS}/{{turn}}", summary="How a turn of a loop of your own stands")
     async def read(who: Who, id: ConversationId, turn: Number) -> ShownLoop:

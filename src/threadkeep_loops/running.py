@@ -72,10 +72,14 @@ class OwnLoops(Loops):
             loop.go_on(draft)
         return loop
 
-    async def lease(self, number: int) -> Token:
-        """Take up an open turn for a loop elsewhere, and return its new token."""
+    async def lease(self, number: int, *, anew: bool = False) -> Token:
+        """Take up an open turn for a loop elsewhere, and return its new token; `anew` keeps what was half written as
+        interrupted."""
         token = Token.new()
-        return Token((await taken(self._runner, *self._of, number, token)).fence, token.secret)
+        lease = await taken(self._runner, *self._of, number, token)
+        if anew:
+            await finish_draft(await ActiveTurn.load(self._runner.deps, lease))
+        return Token(lease.fence, token.secret)
 
     async def settled(self, turn: OwnTurn) -> None:
         """Do what comes after a turn of a loop elsewhere: a title, and the next turn of the queue."""

@@ -77,7 +77,7 @@ LEFT_OUT = {
     *("comment", "of", "error", "idempotency-key", "if-match", "accept", "prefer", "last-event-id", "key", "login"),
     *("actor", "action", "object", "from", "to"),
     *("file", "upload", "name", "share", "token", "expires"),
-    *("turn-token", "reasoning", "calls", "failure", "detail", "usage", "turn_id"),
+    *("turn-token", "anew", "reasoning", "calls", "failure", "detail", "usage", "turn_id"),
 }
 """What stays out of the requests: it can name nothing of others, or would be refused before the id is looked at. Files
 of others are asked for in test_files, links of others in test_shares."""

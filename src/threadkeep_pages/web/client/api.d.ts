@@ -7310,7 +7310,10 @@ export interface operations {
     };
     lease_v1_conversations__id__turns__turn__lease_post: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Keep what was half written as interrupted, and begin the message anew. */
+                anew?: boolean;
+            };
             header?: never;
             path: {
                 id: string;
