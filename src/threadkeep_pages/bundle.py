@@ -31,6 +31,9 @@ _CAST = re.compile(r"/\*\* @type (?:[^*]|\*(?!/))*\*/ ?")
 _BEHIND = re.compile(r"(?<=[;,{(\[]) // [^\n\"'`]*$", re.MULTILINE)
 """A comment behind what ends there: no string goes on after it, so it does not stand inside of one."""
 _STYLE_COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
+_STYLE_BREAK = re.compile(r"(?<=[{};,])\s+")
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
+"""What stands before a line of a module of ours: it means something in none of their texts."""
 _LANGUAGE = re.compile(r'^  languageName: "([^"]+)",$', re.MULTILINE)
 _DEFAULT = re.compile(r"(?<![\w.$`])export\s+default\s+")
 _LATE = re.compile(r"(?<![\w.$`])import\(")
@@ -53,8 +56,8 @@ def bare(name: str, read: Read) -> str:
 
 
 def styles(names: Iterable[str], read: Read) -> str:
-    """Return style sheets as one, without their comments."""
-    return "".join(_STYLE_COMMENT.sub("", read(name)) for name in names)
+    """Return style sheets as one, without their comments and breaks."""
+    return "".join(_STYLE_BREAK.sub("", _STYLE_COMMENT.sub("", read(name))) for name in names)
 
 
 def languages(read: Read = text_of, folder: Path = WEB) -> str:
@@ -148,6 +151,8 @@ def _wrapped(name: str, text: str, numbers: dict[str, int]) -> str:
     body = _LATE.sub(f'__load("{name}", ', body)
     if left := _LEFT.search(body):
         raise ValueError(f"{name} imports or exports in a form that is not known: {left[0].strip()}")
+    if not name.startswith("vendor/"):
+        body = _INDENT.sub("", body)
     exports = ", ".join(f"{new}: {old}" for new, old in given.items())
     return f"(() => {{\n{body}\nreturn {{ {exports} }};\n}})"
 

@@ -87,26 +87,29 @@ function curl({ body, said }) {
 }
 
 function python({ body, said }) {
-  const key = isSignedIn.value ? `\n    "Authorization": f"Bearer {os.environ['THREADKEEP_KEY']}",` : "";
-  return `import json
-${isSignedIn.value ? "import os\n" : ""}import urllib.request
-
-URL = ${JSON.stringify(location.origin + ROOT)}
-HEADERS = {
-    "Content-Type": "application/json",${key}
-}
-
-
-def post(path, body):
-    request = urllib.request.Request(URL + path, json.dumps(body).encode(), HEADERS)
-    with urllib.request.urlopen(request) as answer:
-        return json.load(answer)
-
-
-conversation = post("/v1/conversations", json.loads(${JSON.stringify(JSON.stringify(body))}))["id"]
-for content in json.loads(${JSON.stringify(JSON.stringify(said))}):
-    answer = post(f"/v1/conversations/{conversation}/messages", {"content": content})
-    print("You:", content)
-    print("Assistant:", answer["message"]["content"])
-`;
+  const lines = [
+    "import json",
+    isSignedIn.value && "import os",
+    "import urllib.request",
+    "",
+    `URL = ${JSON.stringify(location.origin + ROOT)}`,
+    "HEADERS = {",
+    '    "Content-Type": "application/json",',
+    isSignedIn.value && `    "Authorization": f"Bearer {os.environ['THREADKEEP_KEY']}",`,
+    "}",
+    "",
+    "",
+    "def post(path, body):",
+    "    request = urllib.request.Request(URL + path, json.dumps(body).encode(), HEADERS)",
+    "    with urllib.request.urlopen(request) as answer:",
+    "        return json.load(answer)",
+    "",
+    "",
+    `conversation = post("/v1/conversations", json.loads(${JSON.stringify(JSON.stringify(body))}))["id"]`,
+    `for content in json.loads(${JSON.stringify(JSON.stringify(said))}):`,
+    '    answer = post(f"/v1/conversations/{conversation}/messages", {"content": content})',
+    '    print("You:", content)',
+    '    print("Assistant:", answer["message"]["content"])',
+  ];
+  return `${lines.filter((line) => line !== false).join("\n")}\n`;
 }

@@ -27,6 +27,7 @@ const INTERNAL = new Set([
   "the turn was stopped before a person decided",
   "noopener noreferrer nofollow",
   "import json",
+  "import os",
   "strong em b i s u del ins mark small sub sup kbd",
 ]);
 const SENTENCE = /^[A-Z][a-z]+(?:[ .,:!?…]|$)|^[a-z]+ [a-z]+(?: [a-z]+)*[ .…]?$|[a-z]{2} [a-z]+[.!?…]$/;
@@ -98,6 +99,18 @@ test("every text is used", () => {
 test("no module has a text of its own", () => {
   const found = MODULES.flatMap((name) => textsIn(source(name)).map((text) => `${name}: ${text}`));
   assert.deepEqual(found, []);
+});
+
+test("no text has a line that begins with spaces, which the bundle takes away", () => {
+  const indented = (name) => {
+    const found = [];
+    walk(Parser.parse(source(name), { ecmaVersion: "latest", sourceType: "module" }), null, (node, above) => {
+      const spansLines = node.type === "TemplateLiteral" && above?.type !== "TaggedTemplateExpression";
+      if (spansLines && node.quasis.some(({ value }) => /\n[ \t]/.test(value.raw))) found.push(name);
+    });
+    return found;
+  };
+  assert.deepEqual(MODULES.flatMap(indented), []);
 });
 
 test("a text in a module is found wherever it stands", () => {
