@@ -217,6 +217,16 @@ async def test_a_long_list_is_loaded_in_parts_and_only_what_is_in_view_is_drawn(
     await expect(person.row("One of many 69")).to_be_visible()
 
 
+async def test_keys_go_through_the_list_as_it_is_shown(person: Person, api: Api) -> None:
+    ids = {title: await api.begin("Say one.", title=title) for title in ("Quince", "Quince jam", "Quince tea")}
+    await api.client.patch(f"/v1/conversations/{ids['Quince']}", json={"pinned": True})
+    await person.open(ids["Quince tea"])
+    await person.page.get_by_test_id("search").fill("quince")
+    await expect(person.rows.locator("a > span")).to_have_text(["Quince", "Quince tea", "Quince jam"])
+    await person.page.keyboard.press("Alt+ArrowUp")
+    await expect(person.page).to_have_url(f"{person.url}/c/{ids['Quince']}")
+
+
 async def test_the_list_is_made_wider_by_the_pointer_and_by_keys_and_stays_so(person: Person) -> None:
     await person.open()
     edge = person.page.get_by_role("separator", name="Width of the list")

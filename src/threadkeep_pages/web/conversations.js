@@ -11,6 +11,7 @@ import { titleOf } from "./titles.js";
 import { t } from "./language.js";
 
 const PAGE = 60;
+const FURTHER = 200; // whoever scrolls on goes far
 const PATIENCE = 700;
 const UNDO_SECONDS = 30;
 
@@ -53,10 +54,10 @@ let reading = 0;
 let told = [];
 
 // Reads a page of the list. What is told meanwhile may be newer than the page, so it is taken in again after it.
-async function read(query, put) {
+async function read(limit, query, put) {
   reading += 1;
   try {
-    const page = await get(`/v1/conversations?limit=${PAGE}${query}`);
+    const page = await get(`/v1/conversations?limit=${limit}${query}`);
     batch(() => {
       put(page);
       told.forEach(place);
@@ -69,7 +70,7 @@ async function read(query, put) {
 
 // Reads the newest page anew. What was loaded further down stays, as far as it is older.
 export function reload() {
-  return read("", (page) => {
+  return read(PAGE, "", (page) => {
     const oldest = page.data.at(-1)?.updated_at ?? "";
     const older = page.next ? conversations.value.filter((item) => item.updated_at < oldest) : [];
     conversations.value = [];
@@ -84,7 +85,7 @@ let isReading = false;
 export async function loadMore() {
   if (!next.value || isReading) return;
   isReading = true;
-  await read(`&after=${encodeURIComponent(next.value)}`, (page) => {
+  await read(FURTHER, `&after=${encodeURIComponent(next.value)}`, (page) => {
     take(page.data);
     next.value = page.next;
   }).finally(() => (isReading = false));

@@ -4,7 +4,7 @@
 
 import { computed, signal } from "./preact.js";
 import { go, route } from "./router.js";
-import { listed } from "./conversations.js";
+import { groups } from "./grouping.js";
 import { choose, chosen, field, messages } from "./focus.js";
 import { collapse, isCollapsed } from "./layout.js";
 import { keep, kept, onChange } from "./shelf.js";
@@ -171,7 +171,7 @@ function focusWhenShown(id, frames = 60) {
 
 // To the conversation above or below in the list.
 function walk(by) {
-  const all = listed.value.filter((item) => !item.archived);
+  const all = groups.value.flatMap(({ items }) => items);
   const place = all.findIndex((item) => item.id === route.value.conversation);
   const next = all[place + by] ?? (place < 0 ? all[0] : null);
   if (next) go(next.id);

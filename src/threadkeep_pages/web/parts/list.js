@@ -2,6 +2,7 @@
 // that ten thousand cost what fifty cost; the next ones are asked for when somebody comes near the end.
 
 import { busy, fetchFiltered, isLoaded, listed, loadMore, next } from "../conversations.js";
+import { groups } from "../grouping.js";
 import { fold, folded } from "../layout.js";
 import { complain } from "../notices.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
@@ -11,22 +12,14 @@ import { filter, query, showsArchived } from "../views.js";
 import { Icon } from "./icon.js";
 import { LocalRow, Row } from "./row.js";
 import { Hits } from "./search.js";
-import { date, day, inOrder, t } from "../language.js";
+import { t } from "../language.js";
 
-const DAY = 24 * 3600 * 1000;
 const BEYOND = 20; // rows above and below what is in view
 const USUAL_HEIGHT = 36;
 
-/** @typedef {{ name: string, isFolder: boolean, items: About[] }} Group */
-
 export function List() {
-  const text = query.value.trim().toLowerCase();
-  const [field, value] = filter.value.split("=");
-  const wanted = (item) =>
-    (text ? (item.title ?? "").toLowerCase().includes(text) : item.archived === showsArchived.value) &&
-    (!field || item[field] === value);
-  const found = listed.value.filter(wanted);
-  const isWhole = !text && !field && !showsArchived.value;
+  const text = query.value.trim();
+  const isWhole = !text && !filter.value && !showsArchived.value;
   // Of what is further down in the list it is not known.
   const mayHaveArchived = next.value || listed.value.some((item) => item.archived);
   const turnArchive = () => {
@@ -35,15 +28,15 @@ export function List() {
   };
   return html`
     ${!text && html`<${Unsent} />`}
-    <${Rows} groups=${inGroups(found)} isWhole=${isWhole} />
+    <${Rows} isWhole=${isWhole} />
     ${
-      !found.length &&
+      !groups.value.length &&
       isLoaded.value &&
       !text &&
       html`<p class="muted nothing">
       ${filter.value ? t("nothingFound") : showsArchived.value ? t("nothingArchived") : t("noConversations")}</p>`
     }
-    ${text && html`<${Hits} text=${query.value.trim()} />`}
+    ${text && html`<${Hits} text=${text} />`}
     ${
       next.value &&
       !text &&
@@ -60,11 +53,11 @@ export function List() {
 }
 
 // Those of all rows that are in view, each as high as the others.
-function Rows({ groups, isWhole }) {
+function Rows({ isWhole }) {
   /** @type {{ current: HTMLElement }} */
   const area = useRef(null);
   const [view, setView] = useState({ from: 0, to: 60, height: USUAL_HEIGHT });
-  const count = groups.reduce((sum, { items }) => sum + 1 + items.length, 0);
+  const count = groups.value.reduce((sum, { items }) => sum + 1 + items.length, 0);
   useLayoutEffect(() => {
     const scroller = /** @type {HTMLElement} */ (area.current.parentElement);
     const look = () => {
@@ -90,7 +83,7 @@ function Rows({ groups, isWhole }) {
     if (isWhole && isNearEnd && next.value && isLoaded.value) loadMore().catch(complain);
   }, [isWhole, isNearEnd, next.value, isLoaded.value]);
   let at = 0;
-  const shown = groups.map((group) => {
+  const shown = groups.value.map((group) => {
     const start = at;
     at += 1 + group.items.length;
     if (at <= view.from || start >= view.to) return null;
@@ -136,45 +129,4 @@ function Unsent() {
       isOpen=${route.value.conversation === name} />`,
     )}
   </ul></section>`;
-}
-
-/**
- * What is pinned first, then folders by name, then days.
- * @param {About[]} items
- * @returns {Group[]}
- */
-function inGroups(items) {
-  const today = new Date().setHours(0, 0, 0, 0);
-  const months = new Map();
-  /** @type {Map<string, Group>} */
-  const groups = new Map();
-  const put = (key, name, item) => {
-    /** @type {Group} */
-    const group = groups.get(key) ?? { name, isFolder: key.startsWith("/"), items: [] };
-    groups.set(key, group);
-    if (!group.isFolder || !folded.value.includes(name) || item.id === route.value.conversation) group.items.push(item);
-  };
-  for (const item of items) {
-    if (item.pinned) put("pinned", t("pinned"), item);
-    else if (item.folder) put(`/${item.folder}`, item.folder, item);
-    else {
-      const name = dayOf(item.updated_at, today, months);
-      put(name, name, item);
-    }
-  }
-  const rank = ([key, { isFolder }]) => (key === "pinned" ? 0 : isFolder ? 1 : 2);
-  const among = (one, other) => rank(one) - rank(other) || (one[1].isFolder ? inOrder(one[1].name, other[1].name) : 0);
-  return [...groups].sort(among).map(([, group]) => group);
-}
-
-// A month is written once: of ten thousand conversations most share theirs with others.
-function dayOf(updated, today, months) {
-  const time = Date.parse(updated);
-  if (time >= today) return day(0);
-  if (time >= today - DAY) return day(-1);
-  if (time >= today - 7 * DAY) return t("lastSevenDays");
-  const at = new Date(time);
-  const month = at.getFullYear() * 12 + at.getMonth();
-  if (!months.has(month)) months.set(month, date(at, { month: "long", year: "numeric" }));
-  return months.get(month);
 }
