@@ -160,7 +160,7 @@ async def test_axe_finds_nothing_when_something_is_wrong(looking: Person, api: A
     await looking.is_answered()
     await page.context.set_offline(True)
     await looking.write("Say hello.")
-    await expect(page.get_by_test_id("pending")).to_contain_text("Waits in this browser.")
+    await expect(page.get_by_test_id("pending")).to_contain_text("Waiting in this browser.")
     await find_nothing(page, "a message that cannot be sent")
     await page.get_by_test_id("new").click()
     await looking.write("Say hello again.")

@@ -297,7 +297,7 @@ async def test_every_file_says_what_is_wrong_with_it_before_it_is_sent(page: Pag
     empty: FilePayload = {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""}
     await attach(page, large, empty, middle, {**middle, "name": "more.txt"})
     chips = page.locator(".composer-box .chip")
-    await expect(chips.nth(0)).to_contain_text("Too large: a file has at most 2 kB.")
+    await expect(chips.nth(0)).to_contain_text("Too large: a file can have at most 2 kB.")
     await expect(chips.nth(1)).to_contain_text("This file is empty.")
     await expect(chips.nth(3)).to_contain_text("the files of a message have at most 2.4 kB together.")
     assert [url.rsplit("name=", 1)[1] for url in asked] == ["middle.txt"]
@@ -347,7 +347,7 @@ async def test_what_was_attached_without_a_network_outlives_its_tab_and_is_sent_
         await expect(tab.page.locator(".composer-box .chip")).to_have_count(2)
         await expect(tab.page.locator(".composer-box .chip img")).to_be_visible()
         await tab.say("Thank you")
-        await expect(tab.pending).to_contain_text("Waits in this browser")
+        await expect(tab.pending).to_contain_text("Waiting in this browser")
         await tab.page.close()
 
         tab = Tab(await context.new_page(), between.url, server.url)

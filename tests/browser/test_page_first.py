@@ -102,12 +102,13 @@ async def test_the_card_that_invites_to_break_it_goes_through_reload_kill_and_re
     await expect(text).to_contain_text("scripted")
     await page.get_by_role("button", name="Reload now").click()
     await expect(steps.nth(0)).to_have_attribute("data-done", "true")
+    await expect(steps.nth(2)).to_have_attribute("data-done", "false")
     await expect(text).to_contain_text("scripted")
     await page.get_by_role("button", name="Stop the server now").click()
     await expect(page.get_by_test_id("status")).to_contain_text("reconnecting in")
     await expect(steps.nth(1)).to_have_attribute("data-done", "true")
     await person.write("My name is Alice.")
-    await expect(page.get_by_test_id("pending")).to_contain_text("Waits in this browser.")
+    await expect(page.get_by_test_id("pending")).to_contain_text("Waiting in this browser.")
     await expect(person.answers.last).to_contain_text("Nice to meet you, Alice!")
     await person.is_answered()
     await expect(steps.nth(2)).to_have_attribute("data-done", "true")
@@ -115,7 +116,7 @@ async def test_the_card_that_invites_to_break_it_goes_through_reload_kill_and_re
     await page.get_by_role("button", name="Compare").click()
     await expect(page.get_by_test_id("trial")).to_contain_text("The same:")
     await expect(steps.and_(page.locator("[data-done=true]"))).to_have_count(4)
-    await page.get_by_role("button", name="End the try").click()
+    await page.get_by_role("button", name="Stop trying").click()
     await expect(page.get_by_test_id("trial")).to_have_count(0)
 
 

@@ -422,7 +422,7 @@ async def test_every_shortcut_can_have_other_keys_and_none_has_those_of_another(
     listed = page.get_by_test_id("shortcuts")
     await listed.get_by_test_id("key-new").click()
     await keys.press("Control+k")
-    await expect(listed.get_by_role("alert")).to_have_text("Ctrl+K is taken: Search.")
+    await expect(listed.get_by_role("alert")).to_have_text("Ctrl+K is taken: Search. Press other keys.")
     await listed.get_by_test_id("key-new").click()
     await keys.press("Control+j")
     await expect(listed.get_by_test_id("key-new")).to_have_text("CtrlJ")
@@ -444,7 +444,7 @@ async def test_every_shortcut_can_have_other_keys_and_none_has_those_of_another(
     await keys.press("Control+j")
     await expect(page).to_have_url(f"{person.url}/")
     await keys.press("Control+/")
-    await listed.get_by_role("button", name="Back to the usual keys").click()
+    await listed.get_by_role("button", name="Restore the usual keys").click()
     await expect(listed.get_by_test_id("key-tree")).to_have_text("t")
 
 

@@ -71,7 +71,7 @@ async def test_a_message_written_offline_outlives_its_tab_and_is_sent_once(
         await between.cut()
         await expect(tab.status).to_contain_text("reconnecting")
         await tab.say("What's my name?")
-        await expect(tab.pending).to_contain_text("Waits in this browser")
+        await expect(tab.pending).to_contain_text("Waiting in this browser")
         await expect(tab.status).to_contain_text("1 to send")
         await tab.page.close()
 
@@ -79,7 +79,7 @@ async def test_a_message_written_offline_outlives_its_tab_and_is_sent_once(
         await tab.open(conversation)
         await expect(tab.said).to_have_text([FIRST])
         await expect(tab.pending).to_contain_text("What's my name?")
-        await expect(tab.pending).to_contain_text("Waits in this browser")
+        await expect(tab.pending).to_contain_text("Waiting in this browser")
         assert await all_messages(server) == [FIRST]
 
         await between.mend()
@@ -97,7 +97,7 @@ async def test_a_conversation_can_begin_offline(context: BrowserContext, server:
         await tab.is_ready_for_offline()
         await between.cut()
         await tab.say(FIRST)
-        await expect(tab.pending).to_contain_text("Waits in this browser")
+        await expect(tab.pending).to_contain_text("Waiting in this browser")
         await tab.say("What's my name?")
         await expect(tab.pending).to_have_count(2)
         await tab.page.close()
@@ -239,7 +239,7 @@ async def test_a_browser_that_is_told_that_it_is_offline_sends_when_it_is_online
     await tab.shows_what_is_stored()
     await context.set_offline(True)
     await tab.say("What's my name?")
-    await expect(tab.pending).to_contain_text("Waits in this browser")
+    await expect(tab.pending).to_contain_text("Waiting in this browser")
     await context.set_offline(False)
     stored = await tab.shows_what_is_stored()
     assert [message["content"] for message in stored if message["role"] == "user"] == [FIRST, "What's my name?"]

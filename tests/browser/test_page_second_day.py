@@ -95,7 +95,7 @@ async def test_who_hears_the_page_is_told_of_the_connection_and_of_what_waits(pe
     await page.context.set_offline(True)
     await person.write("Say two.")
     heard = "(text) => window.heard.some((one) => one.startsWith(text))"
-    await until(page, heard, "Your message waits in this browser.")
+    await until(page, heard, "Your message is waiting in this browser.")
     await page.context.set_offline(False)
     await until(page, heard, "Connected again. Your message was sent.")
     await expect(person.answers).to_have_count(2)
@@ -173,7 +173,7 @@ async def test_queued_messages_are_moved_edited_and_taken_back(person: Person, a
 async def test_an_answer_that_was_cut_says_so_and_goes_on(person: Person, api: Api) -> None:
     await person.open(await api.begin("Be filtered.", "Be too long."))
     ending = person.page.get_by_test_id("ending")
-    await expect(ending.first).to_contain_text("The provider's filter ended this answer (content_filter).")
+    await expect(ending.first).to_contain_text("The provider's filter ended this answer. Ask in other words.")
     await expect(ending.first.get_by_role("button")).to_have_count(0)
     await expect(ending.last).to_contain_text("This answer was cut")
     await ending.last.get_by_role("button", name="Continue").click()

@@ -110,6 +110,8 @@ const SAME_AS = {
   spool_full: "store_unavailable",
 };
 
+const EXACT = /^(?:invalid_(?!request)|illegal_|unknown_format|import_|too_|storage_full|budget_)/;
+
 /**
  * What became of a request, by the stable code of the server; its own words are English.
  * @param {{ code?: string, detail?: string }} problem
@@ -117,8 +119,8 @@ const SAME_AS = {
 export function problemText({ code = "", detail = "" }) {
   const own = `problem_${code}`;
   const key = /** @type {TextKey} */ (Object.hasOwn(english, own) ? own : `problem_${SAME_AS[code]}`);
-  // What a vendor said is in the log of the server: people are told what they can do.
-  if (present.language === "en" && detail && !/^(?:model_|context_too_long$|internal_error$)/.test(code)) return detail;
+  // People are told what they can do. Where what they gave is wrong, or a limit is reached, the server says more exactly which.
+  if (present.language === "en" && detail && EXACT.test(code)) return detail;
   return Object.hasOwn(english, key) ? t(key) : detail;
 }
 

@@ -51,7 +51,7 @@ export function start() {
     const isReady = phase.value === "ready";
     const waits = itemsOf(conversation.id).length > 0;
     untracked(() => {
-      if (waits && state !== "live") done("wait");
+      if (waits && state === "waiting") done("wait"); // the question that begins the try finds a stream that connects
       if (!waits && trial.value?.steps.wait) done("write");
       if (wasReloaded && isReady) done("reload");
       if (state === "waiting") setTimeout(() => stream.value?.status.value.state !== "live" && done("kill"), LASTING);

@@ -42,9 +42,12 @@ export function YourData() {
       ([format, label]) =>
         html`<li key=${format}><a class="choice" href=${`${ROOT}/v1/export?format=${format}`} download>${t(label)}</a></li>`,
     )}</ul>
-    <h3><label for="import">${t("import")}</label></h3>
-    <input id="import" type="file" onChange=${take} aria-describedby="import-help" />
+    <h3 id="import-title">${t("import")}</h3>
     <p class="muted" id="import-help">${t("importHelp")}</p>
+    <div class="file">
+      <input id="import" type="file" class="visually-hidden" onChange=${take} aria-labelledby="import-title" aria-describedby="import-help" />
+      <label class="button" for="import">${t("chooseFile")}</label>
+    </div>
     ${told && html`<p role="status" data-testid="imported">${told}</p>`}
     ${canShare && html`<${SharedConversations} />`}
     <${DeleteEverything} />

@@ -8,7 +8,7 @@ import { Files } from "./files.js";
 import { Markdown } from "./markdown.js";
 import { Reasoning, reasoningOf } from "./reasoning.js";
 import { ToolCard } from "./toolcard.js";
-import { isRecord, textOf } from "./value.js";
+import { isRecord } from "./value.js";
 import { t } from "../language.js";
 
 /** @type {Own} */
@@ -72,7 +72,7 @@ export const endingOf = ({ tool_trace: trace }) =>
 
 /** What is said of such an end. */
 export function Ending({ ending, children }) {
-  const told = ending.reason === "length" ? t("answerCut") : t("filterEnded", { word: textOf(ending.word) });
+  const told = ending.reason === "length" ? t("answerCut") : t("filterEnded");
   return html`<p class="cut-off" data-testid="ending">${told} ${children}</p>`;
 }
 
