@@ -1,7 +1,8 @@
 """Takes the pictures of the page for the documentation: `python -m tests.browser.pictures [folder]`.
 
 Each scene is played in a real browser against a real server, at the width of a desk, of a tablet and of a phone, in
-light and dark. All of them together are small enough for the repository.
+light and dark. All of them together are small enough for the repository. Letters are those of the machine; for the ones
+of the documentation install Debian's `fonts-inter`, `fonts-urw-base35` and `fonts-jetbrains-mono`.
 """
 
 import argparse

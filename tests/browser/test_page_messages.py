@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.async_api import BrowserContext, expect
 
 from tests.browser.axe import find_nothing
@@ -22,6 +23,17 @@ async def test_markdown_is_drawn_as_prose(person: Person, api: Api) -> None:
     await expect(text.get_by_role("link", name="a link")).to_have_attribute("href", "https://example.org/there")
     await expect(text.locator("ol li")).to_have_text(["first", "second"])
     await expect(text.get_by_role("row")).to_have_text([re.compile(word) for word in ("city", "Oslo", "Bern")])
+
+
+SIDES = """([side, ...names]) => names.map((name) => document.querySelector(name).getBoundingClientRect()[side])"""
+
+
+@pytest.mark.parametrize("width", [1440, 1010, 1000, 820])
+async def test_title_thread_and_field_stand_on_one_axis(person: Person, api: Api, width: int) -> None:
+    await person.page.set_viewport_size({"width": width, "height": 500})
+    await person.open(await api.begin("Write in Markdown"))
+    for sides in (["left", ".title", ".answer", ".composer"], ["right", ".bubble", ".composer"]):
+        assert len(set(await person.page.evaluate(SIDES, sides))) == 1
 
 
 async def test_code_is_coloured_and_copied(person: Person, api: Api, context: BrowserContext) -> None:
@@ -160,7 +172,7 @@ async def test_what_was_recalled_tells_why_and_can_be_left_out_of_the_next_answe
     recalled = person.answers.nth(3).get_by_test_id("recalled")
     await recalled.locator("summary").click()
     first = recalled.get_by_role("listitem").filter(has_text="CC-1001").first
-    await expect(first).to_contain_text(re.compile("has the words .*budget"))
+    await expect(first).to_contain_text(re.compile("contains the words .*budget"))
     await first.get_by_role("button", name="Leave out of the next answer").click()
     await find_nothing(person.page, "what was recalled")
     await person.say("Which budget code is mine?")

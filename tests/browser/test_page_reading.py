@@ -70,6 +70,16 @@ async def test_an_export_is_the_page_in_a_file_that_needs_no_network(
     assert id not in await page.evaluate("document.documentElement.outerHTML")
 
 
+async def test_an_export_is_printed_whole(api: Api, new_context: NewContext, tmp_path: Path) -> None:
+    lines = "\n".join(f"line {number}" for number in range(80))
+    page, _ = await _offline(new_context, await _kept(api, await api.begin(f"Repeat {lines}"), tmp_path))
+    asked = page.locator(".said")
+    assert await asked.evaluate("said => said.getBoundingClientRect().height") < 500
+    await page.emulate_media(media="print")
+    assert await asked.evaluate("said => said.getBoundingClientRect().height") > 1000
+    await expect(asked.get_by_role("button")).to_be_hidden()
+
+
 async def test_an_export_speaks_the_language_of_its_reader_and_is_no_larger_than_it_has_to_be(
     api: Api, new_context: NewContext, tmp_path: Path
 ) -> None:

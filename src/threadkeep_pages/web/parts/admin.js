@@ -12,7 +12,7 @@ import { Button } from "./actions.js";
 import { Costs } from "./costs.js";
 import { Dialog } from "./dialog.js";
 import { TenantConversations } from "./reading.js";
-import { date, rich, t } from "../language.js";
+import { date, number, rich, t } from "../language.js";
 
 const LONGEST_DETAIL = 200;
 
@@ -37,19 +37,30 @@ export function Administration() {
     read();
   }, [name]);
   return html`<${Dialog} title=${t("administration")} onClose=${() => (dialog.value = null)} class="wide tall" testid="administration">
-    <div class="tabs" role="group" aria-label=${t("whatIsShown")}>
+    <div class="tab-line" role="group" aria-label=${t("whatIsShown")}>
       ${Object.entries(PARTS).map(
         ([key, { label }]) =>
-          html`<button type="button" class="button" key=${key} aria-pressed=${key === name} onClick=${() => setName(key)}>${t(label)}</button>`,
+          html`<button type="button" class="tab" key=${key} aria-pressed=${key === name} onClick=${() => setName(key)}>${t(label)}</button>`,
       )}
     </div>
     ${found[name] ? html`<${Part} answer=${found[name]} read=${read} />` : html`<p class="muted">${t("loading")}</p>`}
   <//>`;
 }
 
+const counted = (value) => number(value);
+const timed = (text) => html`<time class="tk-short" datetime=${text}>${moment(text)}</time>`;
+const DRAWN = {
+  conversations: counted,
+  entries: counted,
+  goodAnswers: counted,
+  badAnswers: counted,
+  size: sizeOf,
+  time: timed,
+  due: timed,
+};
 /** @type {(labels: TextKey[], rows: any[][], empty?: string) => any} */
 const table = (labels, rows, empty) =>
-  html`<${SortedTable} columns=${labels.map((name) => ({ name, label: t(name), draw: name === "size" ? sizeOf : undefined }))} rows=${rows} empty=${empty} />`;
+  html`<${SortedTable} columns=${labels.map((name) => ({ name, label: t(name), draw: DRAWN[name] }))} rows=${rows} empty=${empty} />`;
 const moment = (text) => date(new Date(text), { dateStyle: "short", timeStyle: "medium" });
 
 function Usage({ answer: { tenant, users } }) {
@@ -65,7 +76,7 @@ function Opinions({ answer: { data, is_whole: isWhole } }) {
 }
 
 function Keeping({ answer: { data, has_more: hasMore } }) {
-  const rows = data.map((plan) => [plan.conversation, plan.user, plan.action, plan.reason, moment(plan.due)]);
+  const rows = data.map((plan) => [plan.conversation, plan.user, plan.action, plan.reason, plan.due]);
   return html`<p class="muted">${rich("keepingHelp", { file: html`<code>threadkeep.toml</code>` })}</p>
     ${table(["conversation", "user", "action", "rule", "due"], rows, t("nothingDue"))}
     ${hasMore && html`<p class="muted">${t("thereIsMore")}</p>`}`;
@@ -94,13 +105,17 @@ function Holds({ answer: { data }, read }) {
         <${Button} label=${t("remove")} aria-label=${t("removeHold", { reason: hold.reason })} onClick=${() => remove(hold.id)} />
       </li>`,
     )}</ul>
-    <form class="tabs" onSubmit=${sending("/v1/admin/holds", read)}>
-      <input name="reason" required maxlength="500" aria-label=${t("reason")} placeholder=${t("reason")} />
-      <input name="user" aria-label=${t("user")} placeholder=${t("userElseAll")} />
-      <input name="conversation" aria-label=${t("conversation")} placeholder=${t("conversationElseAll")} />
+    <form class="line-form" onSubmit=${sending("/v1/admin/holds", read)}>
+      ${field("reason", { required: true, maxlength: 500 })}
+      ${field("user", { placeholder: t("userElseAll") })}
+      ${field("conversation", { placeholder: t("conversationElseAll") })}
       <${Button} type="submit" label=${t("hold")} class="button primary" />
     </form>`;
 }
+
+/** @type {(name: TextKey, how: object) => any} */
+const field = (name, how) =>
+  html`<div class="field"><label for=${`new-${name}`}>${t(name)}</label><input id=${`new-${name}`} name=${name} ...${how} /></div>`;
 
 const roleOf = (role) => (role === "admin" ? t("roleAdmin") : t("roleUser"));
 
@@ -117,10 +132,11 @@ function Keys({ answer: { data }, read }) {
         ${!key.revoked_at && html`<${Button} label=${t("revoke")} aria-label=${t("revokeKey", { hint: key.hint, user: key.user })} onClick=${() => revoke(key.id)} />`}
       </li>`,
     )}</ul>
-    <form class="tabs" onSubmit=${sending("/v1/admin/keys", read, (answer) => setMade(answer.key))}>
-      <input name="user" required aria-label=${t("user")} placeholder=${t("user")} />
-      <select name="role" aria-label=${t("role")}><option value="user">${roleOf("user")}</option><option value="admin">${roleOf("admin")}</option></select>
-      <input name="expires" aria-label=${t("expires")} placeholder=${t("expiresHint")} />
+    <form class="line-form" onSubmit=${sending("/v1/admin/keys", read, (answer) => setMade(answer.key))}>
+      ${field("user", { required: true })}
+      <div class="field"><label for="new-role">${t("role")}</label>
+        <select id="new-role" name="role"><option value="user">${roleOf("user")}</option><option value="admin">${roleOf("admin")}</option></select></div>
+      ${field("expires", { placeholder: t("expiresHint") })}
       <${Button} type="submit" label=${t("makeKey")} class="button primary" />
     </form>`;
 }
@@ -134,6 +150,7 @@ const cut = (text) => (text.length > LONGEST_DETAIL ? `${text.slice(0, LONGEST_D
 
 function Audit({ answer: { data, names } }) {
   const who = (actor) => names[actor] ?? actor;
-  const rows = data.map((act) => [moment(act.at), who(act.actor), act.action, act.object, cut(jsonOf(act.details, 0))]);
+  const details = (told) => (Object.keys(told).length > 0 ? cut(jsonOf(told, 0)) : "");
+  const rows = data.map((act) => [act.at, who(act.actor), act.action, act.object, details(act.details)]);
   return table(["time", "who", "did", "with", "details"], rows, t("nothingOnRecord"));
 }

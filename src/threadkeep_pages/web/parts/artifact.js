@@ -61,7 +61,7 @@ export function Artifact({ conversation, what }) {
       </span>`
       }
       <${IconButton} name="copy" label=${t("copy")} onClick=${() => copyText(text)} />
-      <${IconButton} name="down" label=${t("download")} onClick=${() => download(kind, text)} />
+      <${IconButton} name="download" label=${t("download")} onClick=${() => download(kind, text)} />
       <${IconButton} name="close" label=${t("close")} onClick=${close} />
     </header>
     ${kind === "markdown" ? html`<div class="paper" tabindex="0"><${Markdown} key=${text} text=${text} /></div>` : html`<${Frame} key=${text} kind=${kind} text=${text} />`}

@@ -19,12 +19,14 @@ const COLUMNS = [
   { name: "cost", label: "cost" },
 ];
 
-/** @param {Sums} sums */
-const cells = (sums) => [
-  sums.answers,
-  sums.input_tokens,
-  sums.output_tokens,
-  sums.costs.map(({ amount, currency }) => money({ amount: Number(amount), currency })).join(" + "),
+/** @param {Sums} sums @param {string | undefined} currency the one of all rows, if there is one */
+const cells = ({ answers, input_tokens: read, output_tokens: written, costs }, currency) => [
+  answers,
+  read,
+  written,
+  currency
+    ? Number(costs[0]?.amount ?? 0)
+    : costs.map(({ amount, currency: own }) => money({ amount: Number(amount), currency: own })).join(" + "),
 ];
 
 /** What is left of a budget, in money or in tokens. */
@@ -33,11 +35,19 @@ const amountOf = (amount, unit) =>
     ? t("tokenCount", { n: Number(amount) })
     : number(Number(amount), { style: "currency", currency: unit });
 
-/** @param {TextKey} first */
-const columns = (first) => [
-  { name: first, label: t(first) },
-  ...COLUMNS.map(({ name, label }) => ({ name, label: t(label) })),
-];
+/** @param {TextKey} first @param {[string, Sums][]} rows */
+function table(first, rows) {
+  const currencies = [...new Set(rows.flatMap(([, { costs }]) => costs.map(({ currency }) => currency)))];
+  const currency = currencies.length === 1 ? currencies[0] : undefined;
+  const drawn = (name) => (value) =>
+    name !== "cost" ? number(value) : currency ? money({ amount: value, currency }) : value;
+  const columns = [
+    { name: first, label: t(first) },
+    ...COLUMNS.map(({ name, label }) => ({ name, label: t(label), draw: drawn(name) })),
+  ];
+  const shown = rows.map(([one, sums]) => [one, ...cells(sums, currency)]);
+  return html`<${SortedTable} columns=${columns} rows=${shown} empty=${t("noAnswersYet")} />`;
+}
 
 export function Costs({ answer }) {
   const [users, setUsers] = useState(/** @type {(Sums & { user: string })[]} */ ([]));
@@ -46,8 +56,14 @@ export function Costs({ answer }) {
   }, []);
   return html`<p class="muted">${t("costsHelp")}</p>
     ${answer.budgets.map((left) => html`<p data-testid="budget">${t(left.period === "day" ? "leftToday" : "leftThisMonth", { left: amountOf(left.remaining, left.unit), limit: amountOf(left.limit, left.unit) })}</p>`)}
-    <${SortedTable} columns=${columns("model")} rows=${byModel(answer.data).map(([model, sums]) => [model, ...cells(sums)])} empty=${t("noAnswersYet")} />
-    ${users.length > 0 && html`<${SortedTable} columns=${columns("user")} rows=${users.map((one) => [one.user, ...cells(one)])} />`}`;
+    ${table("model", byModel(answer.data))}
+    ${
+      users.length > 0 &&
+      table(
+        "user",
+        users.map((one) => [one.user, one]),
+      )
+    }`;
 }
 
 /**

@@ -60,23 +60,23 @@ function itemsFor(conversation, about) {
     ROOT + conversationPath(conversation.id, "/export", { format, head: conversation.branch.value || null });
   return [
     { label: t("settings"), icon: "sliders", run: () => (dialog.value = "settings") },
-    ...(canShare ? [{ label: t("share"), icon: "people", run: () => (dialog.value = "share") }] : []),
+    ...(canShare ? [{ label: t("share"), icon: "share", run: () => (dialog.value = "share") }] : []),
     null,
     { label: t("copyMarkdown"), icon: "copy", run: () => copyMarkdown(conversation) },
     { label: t("copyCurl"), icon: "copy", run: () => copyCurl(conversation) },
     { label: t("copyPython"), icon: "copy", run: () => copyPython(conversation) },
     null,
-    { label: t("print"), icon: "down", run: () => printAll(conversation) },
-    { label: t("exportMarkdown"), icon: "down", href: file("markdown") },
+    { label: t("print"), icon: "print", run: () => printAll(conversation) },
+    { label: t("exportMarkdown"), icon: "download", href: file("markdown") },
     {
       label: t("exportJson"),
-      icon: "down",
+      icon: "download",
       href: ROOT + conversationPath(conversation.id, "/export", { format: "json" }),
     },
-    { label: t("exportHtml"), icon: "down", href: file("html") },
+    { label: t("exportHtml"), icon: "download", href: file("html") },
     null,
     ...(about.temporary
-      ? [{ label: t("keepConversation"), icon: "pin", run: () => conversation.change({ temporary: false }) }]
+      ? [{ label: t("keepConversation"), icon: "done", run: () => conversation.change({ temporary: false }) }]
       : []),
     {
       label: about.archived ? t("restore") : t("archive"),

@@ -8,7 +8,9 @@ import { t } from "../language.js";
 const LONGEST = 90;
 
 export function Recalled({ conversation, trace }) {
-  const all = trace.filter((item) => isRecord(item) && item.kind === "recall").flatMap(whyOf);
+  const found = trace.filter((item) => isRecord(item) && item.kind === "recall").flatMap(whyOf);
+  // Each call of the model in a turn tells anew what it was given.
+  const all = [...new Map(found.map((why) => [why.entry, why])).values()];
   if (!all.length) return null;
   return html`<details class="tk-knot recalled" data-testid="recalled">
     <summary>${t("recalled")}</summary>
@@ -35,8 +37,8 @@ function Found({ conversation, why }) {
   const isOut = conversation.leftOut.entries.value.includes(entry);
   return html`<li>
     <a href=${addressOf(conversation.id, entry)} dir="auto" onClick=${(event) => onLink(event, conversation.id, { at: entry })}>${shown || t("entryNumber", { entry: String(entry) })}</a>
-    <span class="muted">${reasonOf(why)}</span>
     <button type="button" class="link" aria-pressed=${isOut} onClick=${() => conversation.leftOut.change(entry, !isOut)}>${isOut ? t("isLeftOut") : t("leaveOut")}</button>
+    <span class="muted">${reasonOf(why)}</span>
   </li>`;
 }
 

@@ -49,7 +49,7 @@ export function Share({ conversation }) {
     await read();
   };
   return html`<${Dialog} title=${t("shareTitle")} onClose=${() => (dialog.value = null)} testid="share">
-    <p>${t("shareHelp")}</p>
+    <p class="muted">${t("shareHelp")}</p>
     <div class="settings"><${UpTo} conversation=${conversation} choose=${setHead} />
     <div class="field"><label for="lasts">${t("linkLasts")}</label>
       <select id="lasts" onChange=${(event) => setLasts(event.currentTarget.value)}>
@@ -57,7 +57,7 @@ export function Share({ conversation }) {
         ${DAYS.map((count) => html`<option value=${`${count}d`} key=${count}>${days(count)}</option>`)}
       </select>
     </div></div>
-    <p><${Button} label=${t("makeLink")} class="button primary" onClick=${make} /></p>
+    <p><${Button} label=${t("makeLink")} class=${`button ${made ? "" : "primary"}`} onClick=${make} /></p>
     ${made && html`<${Made} link=${made} key=${made} />`}
     ${Boolean(links?.length) && html`<h3>${t("links")}</h3>`}
     <ul class="choices" data-testid="links">${links?.map(
@@ -99,7 +99,7 @@ function Made({ link }) {
   return html`<div class="settings"><div class="field"><label for="link">${t("yourLink")}</label>
     <input id="link" ref=${field} readonly dir="ltr" value=${link} aria-describedby="link-hint" />
     <small class="muted" id="link-hint">${t("linkOnce")}</small></div></div>
-    <p><${Button} icon="copy" label=${t("copyLink")} onClick=${() => copyText(link)} /></p>`;
+    <p><${Button} icon="copy" label=${t("copyLink")} class="button primary" onClick=${() => copyText(link)} /></p>`;
 }
 
 /** In *Your data*: everything that is shared, with the end of it. */

@@ -84,7 +84,5 @@ function timeOf(text) {
   const moment = new Date(textOf(text));
   if (Number.isNaN(moment.getTime())) return "";
   const isToday = moment.toDateString() === new Date().toDateString();
-  return isToday
-    ? date(moment, { hour: "2-digit", minute: "2-digit" })
-    : date(moment, { day: "numeric", month: "short", year: "numeric" });
+  return isToday ? date(moment, { timeStyle: "short" }) : date(moment, { dateStyle: "medium" });
 }
