@@ -70,7 +70,7 @@ async def test_a_budget_holds_for_every_way_to_ask_on_every_server_and_after_a_r
         assert "ada" not in [row["user"] for row in rows]
 
 
-async def test_what_waited_in_the_queue_while_the_budget_was_used_up_does_not_reach_the_model() -> None:
+async def test_what_waited_in_the_queue_while_the_budget_was_used_up_reaches_neither_the_model_nor_a_loop() -> None:
     go, usage = asyncio.Event(), Usage(input_tokens=50, output_tokens=50)
     model = ScriptedModel([go, Text(text="done"), Used(usage=usage), Stopped("stop")])
     async with serving(model=model, budgets={"tenant": {"day_tokens": 100}}) as server:
@@ -78,6 +78,8 @@ async def test_what_waited_in_the_queue_while_the_budget_was_used_up_does_not_re
         await server.client.post(f"{path}/messages", json={"content": "first"}, headers=AT_ONCE)
         sent = await server.client.post(f"{path}/messages", json={"content": "second"}, headers=AT_ONCE)
         assert sent.status_code == 202, sent.text
+        looped = await server.client.post(f"{path}/turns", json={"content": "third"})
+        assert looped.json()["state"] == "queued", looped.text
         go.set()
         async with asyncio.timeout(PATIENCE):
             while (await server.client.get(path)).json()["turns"]:  # noqa: ASYNC110 - what is looked at is no event
@@ -85,5 +87,7 @@ async def test_what_waited_in_the_queue_while_the_budget_was_used_up_does_not_re
         handle = await server.conversations.get(path.rsplit("/", 1)[1])
         entries = [entry async for entry in handle.reading.entries()]
         failures = [entry.body.failure for entry in entries if isinstance(entry.body, TurnChange)]
-        assert [failure.code for failure in failures if failure] == ["budget_exhausted"]
+        assert [failure.code for failure in failures if failure] == ["budget_exhausted"] * 2
+        lost = await server.client.post(f"{path}/turns/{looped.json()['turn']}/lease")
+        assert (lost.status_code, lost.json()["code"], lost.json()["state"]) == (409, "turn_over", "failed")
     model.assert_finished()

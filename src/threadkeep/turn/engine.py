@@ -31,10 +31,12 @@ INTERNAL = Failure(code="internal_error", detail="something went wrong here; the
 async def run_turn(active: ActiveTurn) -> None:
     """Do one step after the other until the turn is settled. After an error of the store it is left for recovery. A
     turn that waited in the queue for a loop outside is left to that."""
-    if is_outside(active.entries):
-        await active.deps.store.extend(active.lease, LOOP_LEASE)
-        return
     try:
+        if active.deps.budgets is not None and active.has_waited:
+            await active.deps.budgets.check(active.lease.scope)
+        if is_outside(active.entries):
+            await active.deps.store.extend(active.lease, LOOP_LEASE)
+            return
         while not active.is_settled:
             await _next_step(active)
     except (errors.StoreError, errors.LeaseLost, errors.ConversationNotFound):
@@ -69,8 +71,6 @@ async def _next_step(active: ActiveTurn) -> None:
     step = decide(active.entries, active.assistant.tools, active.assistant.iterations)
     match step:
         case Generate():
-            if active.deps.budgets is not None and active.has_waited:
-                await active.deps.budgets.check(active.lease.scope)
             await active.deps.load_model(active.conversation.model, active.assistant)
             await _store_answer(active, await _ask_with_less_until_it_fits(active, step))
         case RunTools():
