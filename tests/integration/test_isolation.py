@@ -5,6 +5,7 @@ nobody has said how to fill fails the test: whoever adds one decides here whethe
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -328,6 +329,49 @@ async def test_every_route_is_closed_to_strangers_and_to_those_whose_token_is_no
                     assert await refusal(method, path, writes_one, mine) == (403, "not_allowed"), what
             elif "{entry}" not in path:
                 assert await refusal(method, path, writes_one) == (404, "conversation_not_found"), what
+
+
+FOR_ADMINISTRATORS = ("/v1/admin/", "/v1/audit", "/v1/usage/tenant", "/v1/usage/users")
+"""What a user is refused. Beyond that /metrics are for the operator, and others may be erased by administrators."""
+
+
+async def test_every_route_is_for_its_roles_and_whoever_administers_another_tenant_finds_nothing() -> None:
+    async with shared("memory:") as people:
+        client, theirs = people.server.client, people.others["a foreign user's"]
+        key, bob = await people.server.key("acme", "bob")
+        _, root = await people.server.key("acme", "root", KeyRole.ADMIN)
+        _, other = await people.server.key("globex", "root", KeyRole.ADMIN)
+        _, service = await people.server.key("acme", "backend", KeyRole.SERVICE)
+        hold = await client.post("/v1/admin/holds", json={"conversation": theirs, "reason": "kept"}, headers=root)
+        webhook = await client.post("/v1/admin/webhooks", json={"url": "https://example.org/hook"}, headers=root)
+        made = {"hold": hold.json()["id"], "webhook": webhook.json()["id"], "key": key.id, "user": "bob", "id": theirs}
+
+        async def told(method: str, path: str, headers: dict[str, str], ids: dict[str, str]) -> tuple[int, str | None]:
+            for name, id in ids.items():
+                path = path.replace(f"{{{name}}}", id)
+            async with client.stream(method, path.replace("{", "").replace("}", ""), headers=headers) as answer:
+                is_problem = answer.headers.get("content-type") == "application/problem+json"
+                return answer.status_code, json.loads(await answer.aread())["code"] if is_problem else None
+
+        async def stored() -> list[Any]:
+            listed = (await client.get("/v1/admin/conversations", headers=root)).json()["data"]
+            kinds = ("keys", "holds", "webhooks", "retention")
+            kept = [(await client.get(f"/v1/admin/{kind}", headers=root)).json() for kind in kinds]
+            return [*kept, [row for row in listed if row["user"] == "bob"]]
+
+        before, none = await stored(), {name: new_id() for name in made}
+        for method, path in operations_of(people.server.app.openapi()):
+            what = f"{method} {path}"
+            assert await told(method, path, service, made) == (403, "not_allowed"), what
+            is_refused = path.startswith(FOR_ADMINISTRATORS) or path in ("/metrics", "/v1/users/{user}")
+            if is_refused:
+                assert await told(method, path, people.me, made) == (403, "not_allowed"), what
+            else:
+                assert await told(method, path, people.me, made) != (403, "not_allowed"), what
+            found = await told(method, path, other, made)
+            assert found == await told(method, path, other, none), what
+        assert await stored() == before
+        assert (await client.get("/v1/me", headers=bob)).status_code == 200
 
 
 async def test_what_is_not_ones_own_is_in_no_list_no_search_and_no_count(store: str) -> None:
