@@ -19,6 +19,8 @@ from threadkeep_webhooks.tables import WebhookTarget
 
 Address = IPv4Address | IPv6Address
 _NAT64, _6TO4 = ip_network("64:ff9b::/96"), ip_network("2002::/16")
+_SPECIAL = [*map(ip_network, ("192.0.0.0/24", "::/96", "64:ff9b:1::/48", "3fff::/20", "5f00::/16", "fec0::/10"))]
+"""Networks of no public hosts that older releases of Python take for global."""
 
 
 class Undelivered(Exception):
@@ -88,7 +90,8 @@ class Post:
         meant = _meant(address)
         if any(meant.version == network.version and meant in network for network in self._private):
             return True
-        return False if meant.is_global and not meant.is_multicast else None
+        is_special = any(meant.version == network.version and meant in network for network in _SPECIAL)
+        return False if meant.is_global and not meant.is_multicast and not is_special else None
 
 
 def _meant(address: Address) -> Address:
