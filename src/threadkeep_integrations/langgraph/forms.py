@@ -78,23 +78,22 @@ def value_of(form: Form, serde: SerializerProtocol) -> Any:
 
 
 def is_plain(value: Any, depth: int = 0) -> bool:
-    """Whether a value is JSON that comes back the same."""
-    match value:
-        case None | bool():
-            return True
-        case str():
-            return type(value) is str
-        case int():
-            return type(value) is int and -_LARGEST <= value < _LARGEST
-        case float():
-            return type(value) is float and value - value == 0
-        case list():
-            return type(value) is list and depth < _DEEPEST and all(is_plain(each, depth + 1) for each in value)
-        case dict():
-            is_simple = type(value) is dict and depth < _DEEPEST and all(type(key) is str for key in value)
-            return is_simple and all(is_plain(each, depth + 1) for each in value.values())
-        case _:
+    """Whether a value is JSON that comes back the same: of these very types, and no class that is derived from them."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is int:
+        return bool(-_LARGEST <= value < _LARGEST)
+    if kind is float:
+        return bool(value - value == 0)
+    if kind not in (list, dict) or depth >= _DEEPEST:
+        return False
+    if kind is dict and any(type(key) is not str for key in value):
+        return False
+    for each in value if kind is list else value.values():  # noqa: SIM110 - a generator takes twice as long
+        if not is_plain(each, depth + 1):
             return False
+    return True
 
 
 def copied(value: Any) -> Any:
