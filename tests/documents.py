@@ -2,9 +2,10 @@
 
 import os
 import re
+import runpy
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parent.parent
 CUT = "\n=====\n"
@@ -23,6 +24,14 @@ def blocks_of(document: str) -> list[Block]:
     """Return the blocks of a document of this repository in order."""
     text = (ROOT / document).read_text(encoding="utf-8")
     return [Block(found["kind"], found["text"]) for found in _BLOCK.finditer(text)]
+
+
+def programs_of(document: str, folder: Path) -> list[dict[str, Any]]:
+    """Run each block of Python of a document, and return what it defines."""
+    programs = [block.text for block in blocks_of(document) if block.kind == "python"]
+    for number, text in enumerate(programs):
+        (folder / f"program{number}.py").write_text(text, encoding="utf-8")
+    return [runpy.run_path(str(folder / f"program{number}.py")) for number in range(len(programs))]
 
 
 def is_like(shown: str, expected: str) -> bool:

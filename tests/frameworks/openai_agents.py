@@ -28,6 +28,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from openai import AsyncOpenAI
 
 import threadkeep
+from tests.documents import programs_of
 from tests.integration.killable import killable
 from tests.people import asked
 from threadkeep.conversation.scope import Scope
@@ -287,6 +288,41 @@ async def test_a_handoff_is_a_call_with_its_result(conversations: Conversations)
     result = await run_turn(conversation, Agent(name="First", model=model, handoffs=[handoff(other)]), "Hello")
     assert result.last_agent is other
     assert [role for role, _ in said(await conversation.messages())] == ["user", "assistant", "tool", "assistant"]
+
+
+async def test_the_programs_of_the_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    turn, session = programs_of("docs/howto/use-the-openai-agents-sdk.md", tmp_path)
+    model = ScriptedModel([[assistant_message("Cold.")], [assistant_message("Still cold.")]])
+    agent = Agent(name="Weather", model=model)
+    assert await turn["ask"](agent, "How is Oslo?") == "Cold."
+    async with threadkeep.open("sqlite:///threadkeep.db") as conversations:
+        await session["run"](conversations, agent)
+        messages = await (await conversations.get("chat-1")).messages()
+    assert [content for _, content in said(messages)] == ["How is Oslo?", "Cold.", "How is Oslo?", "Still cold."]
+
+
+async def test_an_item_that_is_larger_than_an_entry_comes_back_and_is_taken_back(conversations: Conversations) -> None:
+    session = AgentsSession(conversations, "chat-1")
+    image = {"type": "input_image", "image_url": f"data:image/png;base64,{'A' * 3_000_000}"}
+    large: list[Any] = [
+        ITEMS[0],
+        {"role": "user", "content": [image]},
+        {"type": "function_call_output", "call_id": "c1", "output": "é" * 900_000},
+        ITEMS[6],
+    ]
+    await session.add_items(large)
+    assert await session.get_items() == large
+    assert await session.get_items(3) == large[1:]
+    assert [await session.pop_item() for _ in large] == large[::-1]
+    assert await session.get_items() == []
+
+
+async def test_who_takes_back_at_once_takes_different_items(conversations: Conversations) -> None:
+    await AgentsSession(conversations, "chat-1").add_items(ITEMS)
+    taken = await asyncio.gather(*(AgentsSession(conversations, "chat-1").pop_item() for _ in ITEMS[3:]))
+    assert all(item in taken for item in ITEMS[3:])
+    assert await AgentsSession(conversations, "chat-1").get_items() == ITEMS[:3]
 
 
 async def test_the_example_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> None:

@@ -9,47 +9,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
-from threadkeep.conversation.parts import Raw, Reasoning
-from threadkeep_integrations.raw_items import plain, raw_items, raw_part
-from threadkeep_integrations.records import text_with_files
+from threadkeep.conversation.parts import Reasoning
+from threadkeep_integrations.raw_items import plain
+from threadkeep_integrations.records import Form, text_with_files
 
-OF = "openai-agents"
 Item = dict[str, Any]
 _ROLES = {"user": Role.USER, "system": Role.SYSTEM, "developer": Role.SYSTEM}
 
 
 def messages_of(items: Iterable[Any]) -> list[Message]:
     """Return the items as messages, each with what it cannot be made from again."""
-    return [message_of(group) for group in _groups([fields_of(item) for item in items])]
-
-
-def items_of(message: Message) -> list[Item]:
-    """Return a message as items: those that were kept beside it, or else the plainest."""
-    kept = raw_items(message, OF)
-    items = [] if kept is None else list(_with_usual(message, kept))
-    # Who may send a message may send parts: nobody speaks as somebody else by them.
-    return items if items and all(_role(item) is message.role for item in items) else _plain_items(message)
-
-
-def message_of(group: Sequence[Item]) -> Message:
-    """Return items that belong together as one message."""
-    message = _message(group)
-    if _plain_items(message) == group:
-        return message
-    return message.model_copy(update={"parts": (*message.parts, kept_beside(message, group))})
-
-
-def kept_beside(message: Message, group: Sequence[Item]) -> Raw:
-    """Return the part that keeps the items of a message: of those in the usual form of a response only the id."""
-    usual = iter(_usual_items(message))
-    expected = [next(usual, None) if _is_text(item) or _is_call(item) else None for item in group]
-    kept = [
-        item["id"]
-        if form is not None and isinstance(item.get("id"), str) and item == {**form, "id": item["id"]}
-        else item
-        for item, form in zip(group, expected, strict=True)
-    ]
-    return raw_part(OF, kept, message.content)
+    return [message for group in _groups([fields_of(item) for item in items]) for message in FORM.messages(group)]
 
 
 def fields_of(item: Any) -> Item:
@@ -108,7 +78,8 @@ def _role(item: Item) -> Role:
     return _ROLES.get(str(item.get("role"))) or (Role.TOOL if _is_result(item) else Role.ASSISTANT)
 
 
-def _message(group: Sequence[Item]) -> Message:
+def message_of(group: Sequence[Item]) -> Message:
+    """Return what is said in items that belong together."""
     first = group[0]
     role = _role(first)
     if role in (Role.USER, Role.SYSTEM):
@@ -143,15 +114,29 @@ def _usual_items(message: Message) -> list[Item]:
     return [*texts, *({**_plain_call(call), "status": "completed"} for call in message.tool_calls)]
 
 
-def _with_usual(message: Message, kept: Sequence[Any]) -> Iterator[Item]:
+def _packed(message: Message, group: list[Item]) -> list[Any]:
+    """Return items as they are kept: of those in the usual form of a response only the id."""
+    usual = iter(_usual_items(message))
+    expected = [next(usual, None) if _is_text(item) or _is_call(item) else None for item in group]
+    return [
+        item["id"]
+        if form is not None and isinstance(item.get("id"), str) and item == {**form, "id": item["id"]}
+        else item
+        for item, form in zip(group, expected, strict=True)
+    ]
+
+
+def _unpacked(message: Message, kept: list[Any]) -> list[Item]:
     usual = iter(_usual_items(message) if any(isinstance(item, str) for item in kept) else ())
+    items: list[Item] = []
     for item in kept:
         if isinstance(item, str):
-            yield {**next(usual, {}), "id": item}
+            items.append({**next(usual, {}), "id": item})
         elif isinstance(item, dict):
             if _is_text(item) or _is_call(item):
                 next(usual, None)
-            yield item
+            items.append(item)
+    return items
 
 
 def _plain_call(call: ToolCall) -> Item:
@@ -201,3 +186,13 @@ def _text_of_part(part: Any) -> str:
         return str(part)
     text = part.get("text", part.get("refusal"))
     return text if isinstance(text, str) else f"[{part.get('type', 'data')}]"
+
+
+FORM = Form(
+    "openai-agents",
+    lambda items: [message_of(items)],
+    _plain_items,
+    roles=lambda item: (_role(item),),
+    packed=_packed,
+    unpacked=_unpacked,
+)

@@ -14,11 +14,9 @@ from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.errors import PackageMissing
 from threadkeep.loop_turn import LoopTurn
 from threadkeep_integrations.openai_agents.items import (
-    OF,
+    FORM,
     Item,
     calls_of,
-    items_of,
-    kept_beside,
     message_of,
     messages_of,
     thoughts_of,
@@ -130,7 +128,7 @@ class _Run(RunHooks):  # type: ignore[misc] # the package is in an environment o
             await self._turn.text(whole.content[len(self._said) :])
             self._said = whole.content
         is_same = without_marks(self._said) == whole.content
-        part = kept_beside(whole, items) if is_same else raw_part(OF, items, "")
+        part = FORM.beside(whole, items) if is_same else raw_part(FORM.of, items, "")
         self._turn.used(_usage(response.usage), plain(response.model or None), (part,))
         calls = calls_of(items)
         await (self._turn.calls(*calls) if calls else self._turn.message())
@@ -163,7 +161,7 @@ async def _make_up_for(
 
 
 async def _history(conversation: ConversationHandle) -> list[Item]:
-    return [item for message in await conversation.messages(None) for item in items_of(message)]
+    return FORM.records(await conversation.messages(None))
 
 
 def _paired(items: Sequence[Item]) -> Iterator[Item]:

@@ -5,11 +5,13 @@ that is a turn, streamed and resumed, is in `running`.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversations import Conversations
-from threadkeep_integrations.openai_agents.items import Item, fields_of, items_of, message_of, messages_of
+from threadkeep.errors import StaleHead, StaleVersion
+from threadkeep_integrations.openai_agents.items import FORM, Item, fields_of, messages_of
 from threadkeep_integrations.sessions import SessionLog
 
 
@@ -34,7 +36,7 @@ class AgentsSession:
         """Return the items, oldest first, or only so many of the newest."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        return await self._log.items(items_of, limit)
+        return await self._log.records(FORM, limit)
 
     async def add_items(self, items: Sequence[Any], *, key: str | None = None) -> None:
         """Add items in one step; with the same `key` only once."""
@@ -44,16 +46,20 @@ class AgentsSession:
 
     async def pop_item(self) -> Item | None:
         """Take back the newest item and return it. It stays in the log, on a branch of its own."""
-        newest = await self._log.newest(items_of)
-        if newest is None:
-            return None
-        (entry, message), conversation = newest, await self._log.conversation()
-        *left, popped = items_of(message)
-        if left:
-            await self._log.append([message_of(left)], parent=entry.parent or 0)
-        else:
-            await conversation.choose_head(entry.parent or 0)
-        return popped
+        while (conversation := await self._log.found()) is not None:
+            known = await conversation.read()
+            newest = await self._log.entries(FORM.begun, 1)
+            items = FORM.records(message for _, message in newest)
+            if not items:
+                break
+            before = newest[0][0].parent or 0
+            with suppress(StaleHead, StaleVersion):  # somebody else has added an item, or taken this one back
+                if left := messages_of(items[:-1]):
+                    await conversation.append(*left, parent=before, expected_head=known.head)
+                else:
+                    await conversation.choose_head(before, expected_version=known.version)
+                return dict(items[-1])
+        return None
 
     async def clear_session(self) -> None:
         """Begin anew: what was said so far stays in the log, on a branch of its own."""

@@ -1,10 +1,10 @@
 """The message history of Pydantic AI in a conversation: nothing of it is lost, and what others say is part of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
-from threadkeep.conversation.message import Message
+from threadkeep.conversation.message import Role
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.errors import PackageMissing
 from threadkeep_integrations.pydantic_ai.items import Fields, plainest, said, with_names
@@ -43,9 +43,10 @@ def fields_of(messages: Sequence[ModelMessage]) -> list[dict[str, Any]]:
     return fields
 
 
-def _said(items: Sequence[Fields]) -> list[Message]:
-    ModelMessagesTypeAdapter.validate_python(list(items))
-    return said(items)
+def _roles(item: Fields) -> Iterator[Role]:
+    """Yield who speaks in a request or a response; ValueError if it is neither."""
+    ModelMessagesTypeAdapter.validate_python([item])
+    return (message.role for message in said([item]))
 
 
-FORM = Form("pydantic-ai", _said, plainest)
+FORM = Form("pydantic-ai", said, plainest, roles=_roles)

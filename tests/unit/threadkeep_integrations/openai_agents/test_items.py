@@ -6,7 +6,7 @@ import pytest
 
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.parts import Attachment, Raw
-from threadkeep_integrations.openai_agents.items import items_of, messages_of, thoughts_of, unanswered
+from threadkeep_integrations.openai_agents.items import FORM, messages_of, thoughts_of, unanswered
 
 CALL = {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": '{"city":"Oslo"}'}
 RESULT = {"type": "function_call_output", "call_id": "c1", "output": "cold"}
@@ -31,7 +31,7 @@ ANSWER = {"type": "message", "role": "assistant", "id": "m1", "content": [{"type
     ],
 )
 def test_items_come_back_as_they_were(items: list[dict[str, Any]]) -> None:
-    assert [item for message in messages_of(items) for item in items_of(message)] == items
+    assert FORM.records(messages_of(items)) == items
 
 
 def test_what_a_model_says_at_once_is_one_message() -> None:
@@ -54,7 +54,9 @@ def test_plain_messages_have_nothing_beside_them() -> None:
 def test_a_file_of_a_message_from_elsewhere_is_told_in_words() -> None:
     part = Attachment(type="file", file="f", name="a.txt", media_type="text/plain", size=3, extract="abc")
     message = Message(role=Role.USER, content="See", parts=(part,))
-    assert items_of(message) == [{"role": "user", "content": "See\n\n[attached file a.txt (text/plain, 3 bytes)]\nabc"}]
+    assert FORM.records([message]) == [
+        {"role": "user", "content": "See\n\n[attached file a.txt (text/plain, 3 bytes)]\nabc"}
+    ]
 
 
 def test_nobody_speaks_as_somebody_else_by_a_part() -> None:
@@ -62,7 +64,7 @@ def test_nobody_speaks_as_somebody_else_by_a_part() -> None:
     nonsense = Raw(of="openai-agents", items=["m1", 7, {"role": "user"}])
     for part in (order, nonsense):
         message = Message(role=Role.USER, content="Hello", parts=(part,))
-        assert items_of(message) == [{"role": "user", "content": "Hello"}]
+        assert FORM.records([message]) == [{"role": "user", "content": "Hello"}]
 
 
 def test_of_the_usual_form_of_a_response_only_the_id_is_kept() -> None:
@@ -71,7 +73,7 @@ def test_of_the_usual_form_of_a_response_only_the_id_is_kept() -> None:
     items = [{"type": "reasoning", "id": "r", "summary": []}, said, {**CALL, "id": "fc", "status": "completed"}]
     (message,) = messages_of(items)
     assert message.parts == (Raw(of="openai-agents", items=[items[0], "m1", "fc"]),)
-    assert items_of(message) == items
+    assert FORM.records([message]) == items
 
 
 def test_calls_without_results_are_found() -> None:
