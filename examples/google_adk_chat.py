@@ -23,7 +23,7 @@ from google.genai import types
 import threadkeep
 from threadkeep_integrations.google_adk import AdkSessions
 
-WHO = {"app_name": "weather", "user_id": "local", "session_id": "weather"}
+WHO: Any = {"app_name": "weather", "user_id": "local", "session_id": "weather"}
 
 
 class Scripted(BaseLlm):  # type: ignore[misc] # the package has no types here

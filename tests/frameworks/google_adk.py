@@ -22,12 +22,13 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
 import threadkeep
+from tests.documents import programs_of
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
 from threadkeep_integrations.google_adk import AdkSessions
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-WHO = {"app_name": "weather", "user_id": "ada@example.org"}
+WHO: Any = {"app_name": "weather", "user_id": "ada@example.org"}
 CALL = types.FunctionCall(id="c1", name="weather", args={"city": "Oslo"})
 RESULTS = [
     types.FunctionResponse(id="c1", name="weather", response={"result": "4 degrees"}),
@@ -141,7 +142,8 @@ async def test_its_events_are_messages_that_are_shown_and_found(conversations: C
 
 
 async def test_a_session_that_somebody_went_on_with_is_stale(conversations: Conversations) -> None:
-    service, said = AdkSessions(conversations), events()
+    service: Any = AdkSessions(conversations)
+    said = events()
     mine = await fed(service, said[:1])
     theirs = await service.get_session(**WHO, session_id="s 1/ü")
     await service.append_event(theirs, said[1])
@@ -150,7 +152,7 @@ async def test_a_session_that_somebody_went_on_with_is_stale(conversations: Conv
     again = await service.get_session(**WHO, session_id="s 1/ü")
     await service.append_event(again, said[2])
     unheard = await service.get_session(**WHO, session_id="s 1/ü")
-    unheard._storage_update_marker = "2"
+    unheard._storage_update_marker = mine._storage_update_marker
     await service.append_event(unheard, said[2])
     stored = await service.get_session(**WHO, session_id="s 1/ü")
     assert [each.id for each in stored.events] == [each.id for each in said[:3]]
@@ -180,7 +182,7 @@ async def _written_at_once(service: AdkSessions) -> None:
 
 
 async def test_what_is_said_elsewhere_is_part_of_the_session(conversations: Conversations) -> None:
-    service = AdkSessions(conversations)
+    service: Any = AdkSessions(conversations)
     await fed(service, [])
     (listed,) = (await conversations.list(scope=Scope(tenant="local", user="ada__40example.org"), archived=False)).items
     call = threadkeep.ToolCall(id="c9", name="weather", args={"city": "Oslo"})
@@ -218,7 +220,7 @@ def weather(city: str) -> str:
 
 
 async def test_the_runner_keeps_its_sessions_in_it(conversations: Conversations) -> None:
-    service = AdkSessions(conversations)
+    service: Any = AdkSessions(conversations)
     model = Scripted(
         model="scripted",
         shown=[],
@@ -235,6 +237,19 @@ async def test_the_runner_keeps_its_sessions_in_it(conversations: Conversations)
     assert stored.state["answer"] == "As I said: cold."
     assert model.shown[-1] == ["user", "model", "user", "model", "user"]
     await runner.close()
+
+
+async def test_the_program_of_the_page_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (program,) = programs_of("docs/howto/use-google-adk.md", tmp_path)
+    model = Scripted(model="scripted", shown=[], script=[types.Part(text="Cold.")])
+    await program["ask"](LlmAgent(name="bot", model=model), "How is Oslo?")
+    assert "Cold." in capsys.readouterr().out
+    async with threadkeep.open("sqlite:///threadkeep.db") as conversations:
+        (listed,) = (await conversations.list(scope=Scope(tenant="local", user="ada"), archived=False)).items
+    assert listed.title == "How is Oslo?"
 
 
 async def test_the_example_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> None:

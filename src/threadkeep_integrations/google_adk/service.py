@@ -4,6 +4,7 @@ An event and what it changes of the session's state are one commit, behind the e
 that somebody else went on with is stale. What it changes for the whole user or app follows in commits of their own.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.state import State
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
-from threadkeep.errors import AlreadyExists, ConversationNotFound, PackageMissing, StaleHead
+from threadkeep.errors import AlreadyExists, ConversationNotFound, PackageMissing, StaleHead, StoreUnavailable
 from threadkeep_integrations.google_adk.events import FORM, with_names
 from threadkeep_integrations.raw_items import plain
 from threadkeep_integrations.sessions import SessionLog, all_conversations, all_of_tenant
@@ -36,6 +37,8 @@ APP, USER, SESSION = "adk_app", "adk_user", "adk_session"
 OF_APPS = "a__.adk"
 """The user whose conversations keep the states of apps: no other is ever named so."""
 APP_PREFIX, USER_PREFIX, TEMP_PREFIX = "app:", "user:", "temp:"
+MOST_SEEN = 256
+"""Of so many users the states that are shared by sessions are known in an outage."""
 JUST_STORED = 8
 """An event that is sent again is looked for among so many."""
 
@@ -55,6 +58,7 @@ class AdkSessions(BaseSessionService):  # type: ignore[misc] # the package is in
     def __init__(self, conversations: Conversations, *, tenant: str = LOCAL.tenant) -> None:
         self._conversations = conversations
         self._tenant = tenant
+        self._seen = OrderedDict[tuple[str, str], Mapping[str, Any]]()
 
     async def create_session(
         self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
@@ -71,9 +75,8 @@ class AdkSessions(BaseSessionService):  # type: ignore[misc] # the package is in
             head = await log.extend([State().change(deltas.session)], 0)
         await self._change_shared(app_name, user_id, deltas)
         conversation = await log.conversation()
-        return self._session(
-            conversation.value, await self._shared(app_name, user_id), State(values=deltas.session), head
-        )
+        shared = await self._shared(app_name, user_id)
+        return _session(conversation.value, user_id, shared, State(values=deltas.session), head)
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
@@ -87,28 +90,28 @@ class AdkSessions(BaseSessionService):  # type: ignore[misc] # the package is in
             events = [event for each in with_names(await log.records(FORM, limit)) for event in _events(each)]
             events = [event for event in events if since is None or event.timestamp >= since]
             shared = await self._shared(app_name, user_id)
-            session = self._session(await conversation.read(), shared, state, head)
+            session = _session(await conversation.read(), user_id, shared, state, head)
             session.events = events
             return session
         return None
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        wanted = {APP: app_name} if user_id is None else {APP: app_name, USER: user_id}
         if user_id is None:
-            pages = all_of_tenant(self._conversations, self._tenant, metadata=wanted)
+            pages = all_of_tenant(self._conversations, self._tenant, metadata={APP: app_name})
         else:
-            pages = all_conversations(self._conversations, scope=self._scope(user_id), metadata=wanted)
+            pages = all_conversations(self._conversations, scope=self._scope(user_id), metadata={APP: app_name})
         shared: dict[str, Mapping[str, Any]] = {}
         sessions = []
         async for found in pages:
             if not all(isinstance(found.metadata.get(name), str) for name in (USER, SESSION)):
                 continue
-            user = found.metadata[USER]
+            user, owner = found.metadata[USER], found.scope.user
+            user = user if id_of(user) == owner else user_id or owner  # it may have been somebody else's elsewhere
             if user not in shared:
                 shared[user] = await self._shared(app_name, user)
             with suppress(ConversationNotFound):
                 head, state = await _state(self._conversations.at(found.scope, found.id))
-                sessions.append(self._session(found, shared[user], state, head))
+                sessions.append(_session(found, user, shared[user], state, head))
         sessions.sort(key=lambda session: (session.last_update_time, session.user_id, session.id))
         return ListSessionsResponse(sessions=sessions)
 
@@ -179,18 +182,29 @@ class AdkSessions(BaseSessionService):  # type: ignore[misc] # the package is in
                     break
 
     async def _shared(self, app: str, user: str) -> Mapping[str, Any]:
-        """Return the states of app and user, as sessions show them."""
-        of_app, of_user = await _values(self._app_log(app)), await _values(self._user_log(app, user))
-        return {APP_PREFIX + name: value for name, value in of_app.items()} | {
-            USER_PREFIX + name: value for name, value in of_user.items()
-        }
+        """Return the states of app and user, as sessions show them; in an outage as they were when they were last
+        seen."""
+        try:
+            of_app, of_user = await _values(self._app_log(app)), await _values(self._user_log(app, user))
+        except StoreUnavailable:
+            if (app, user) not in self._seen:
+                raise
+            return self._seen[app, user]
+        seen = {APP_PREFIX + name: value for name, value in of_app.items()}
+        seen |= {USER_PREFIX + name: value for name, value in of_user.items()}
+        self._seen[app, user] = seen
+        self._seen.move_to_end((app, user))
+        if len(self._seen) > MOST_SEEN:
+            self._seen.popitem(last=False)
+        return seen
 
-    def _session(self, found: Conversation, shared: Mapping[str, Any], state: State, head: int) -> Session:
-        place = {"app_name": found.metadata[APP], "user_id": found.metadata[USER], "id": found.metadata[SESSION]}
-        at = found.updated_at.timestamp()
-        session = Session(state={**state.values, **shared}, events=[], last_update_time=at, **place)
-        session._storage_update_marker = str(head)
-        return session
+
+def _session(found: Conversation, user: str, shared: Mapping[str, Any], state: State, head: int) -> Session:
+    place = {"app_name": found.metadata[APP], "user_id": user, "id": found.metadata[SESSION]}
+    at = found.updated_at.timestamp()
+    session = Session(state={**state.values, **shared}, events=[], last_update_time=at, **place)
+    session._storage_update_marker = str(head)
+    return session
 
 
 def _events(fields: dict[str, Any]) -> Iterator[Event]:
