@@ -11,13 +11,14 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry, Kept
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import id_of
-from threadkeep.conversation.message import Message
+from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
-from threadkeep.errors import ConversationNotFound
+from threadkeep.errors import ConversationNotFound, StaleVersion
 from threadkeep.store.paging import MOST_WALKED
+from threadkeep.text.title import title_from_words
 from threadkeep_integrations.records import Form
 
 PAGE, NEARBY = 100, 8
@@ -32,6 +33,7 @@ class SessionLog:
         self._scope = scope
         self._fields = fields
         self._handle: ConversationHandle | None = None
+        self._is_named = False
 
     @property
     def name(self) -> str:
@@ -46,7 +48,7 @@ class SessionLog:
 
     def forget(self) -> None:
         """Look for the conversation again when it is needed: it was deleted."""
-        self._handle = None
+        self._handle, self._is_named = None, False
 
     async def found(self) -> ConversationHandle | None:
         """Return the conversation if there is one."""
@@ -67,6 +69,7 @@ class SessionLog:
         only once. Return their entries."""
         for _ in range(2):  # it may have been deleted since
             conversation = await self.conversation()
+            await self._give_title(conversation, messages)
             named = None if key is None else IdempotencyKey.of(f"append {conversation.id}", key[0], list(key[1]))
             try:
                 return await conversation.append(*messages, key=named, parent=parent)
@@ -79,12 +82,23 @@ class SessionLog:
         head; `StaleHead` if it is not, `ConversationNotFound` if it was deleted. `fields` are for a new one."""
         self._fields |= fields
         conversation = await self.conversation()
+        await self._give_title(conversation, bodies)
         try:
             added = await conversation.append(*bodies, expected_head=head)
         except ConversationNotFound:
             self.forget()
             raise
         return max(entry.seq for entry in added if entry.continues_branch)
+
+    async def _give_title(self, conversation: ConversationHandle, bodies: Sequence[Any]) -> None:
+        """Let a conversation without a title have one of the words of a first question, unless somebody changes it."""
+        if self._is_named or conversation.value.title is not None:
+            return
+        asked = (body.content for body in bodies if isinstance(body, Message) and body.role is Role.USER)
+        if title := next(filter(None, map(title_from_words, asked)), None):
+            self._is_named = True
+            with suppress(ConversationNotFound, StaleVersion):
+                await conversation.update(title=title, expected_version=conversation.value.version)
 
     async def whole(self) -> tuple[int, list[Message]]:
         """Return the newest entry (0: there is none), and all messages as of that one, oldest first."""
@@ -102,13 +116,6 @@ class SessionLog:
         """Return the newest message in which the framework reads something, with its entry."""
         found = await self.entries(read, 1)
         return found[0] if found and read(found[0][1]) else None
-
-    async def items(self, read: Callable[[Message], Sequence[Any]], limit: int | None = None) -> list[Any]:
-        """Return what the framework reads in the messages, oldest first, or only so many of the newest."""
-        if limit is not None and limit <= 0:
-            return []
-        found = [item for _, message in await self.entries(read, limit) for item in read(message)]
-        return found if limit is None else found[-limit:]
 
     async def entries(self, read: Callable[[Message], Sequence[Any]], limit: int | None) -> list[tuple[Entry, Message]]:
         """Return messages with their entries, oldest first: all, or those with so many of the newest items."""

@@ -49,6 +49,12 @@ export function joined(older, newer) {
   return [...older, ...newer.filter((message) => !seen.has(message.seq))];
 }
 
+// What a program keeps in a message in which nobody speaks, such as the notes of a framework to itself.
+function isSilent({ role, content, blocks, tool_calls, parts }) {
+  const says = content || blocks?.length || tool_calls?.length;
+  return role === "assistant" && !says && parts?.length > 0 && parts.every((part) => part.type === "raw");
+}
+
 // The messages in groups: what a person said, or everything that one turn answered.
 export function grouped(messages) {
   const groups = [];
@@ -58,7 +64,7 @@ export function grouped(messages) {
     if (message.role === "user" || message.role === "system") {
       groups.push({ kind: message.role, key: `m${message.seq}`, turn: message.turn, messages: [message] });
     } else if (joins) last.messages.push(message);
-    else {
+    else if (!isSilent(message)) {
       const key = `t${message.turn ?? message.seq}-${parentOf(message)}`;
       groups.push({ kind: "answer", key, turn: message.turn, messages: [message] });
     }
