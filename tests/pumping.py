@@ -68,7 +68,8 @@ class Found:
 def modules(package: str) -> list[str]:
     """Return the names of all modules in a package, and its own, but for those that need a framework: these have
     environments of their own."""
-    found = [package, *(found.name for found in walk_packages(import_module(package).__path__, f"{package}."))]
+    walked = walk_packages(import_module(package).__path__, f"{package}.", onerror=lambda name: None)
+    found = [package, *(found.name for found in walked)]
     return [name for name in found if _is_here(name)]
 
 
