@@ -21,6 +21,7 @@ from claude_agent_sdk.testing import run_session_store_conformance
 
 import threadkeep
 from tests.anthropic_server import answering
+from tests.documents import programs_of
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
 from threadkeep_integrations.claude_agent import ClaudeSessions
@@ -214,3 +215,15 @@ async def test_claude_code_goes_on_with_a_session_whose_files_are_gone(
             "What did I ask first?",
             "It is cold in Oslo.",
         ]
+
+
+async def test_the_program_of_the_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (program,) = programs_of("docs/howto/use-the-claude-agent-sdk.md", tmp_path)
+    with answering("It is cold in Oslo.") as (address, _):
+        for name, value in {"CLAUDE_CONFIG_DIR": f"{tmp_path}/files", "ANTHROPIC_BASE_URL": address, **ALONE}.items():
+            monkeypatch.setenv(name, value)
+        await program["ask"]("How is Oslo?")
+    assert "It is cold in Oslo." in capsys.readouterr().out
+    async with threadkeep.open("sqlite:///threadkeep.db") as conversations:
+        assert [listed.title for listed in (await conversations.list()).items] == ["How is Oslo?"]

@@ -29,6 +29,7 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 import threadkeep
+from tests.documents import programs_of
 from threadkeep.conversation.entry import Kept
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversations import Conversations
@@ -483,6 +484,26 @@ async def test_a_synchronous_call_in_its_own_event_loop_is_refused(conversations
     told = json.dumps({"do": "answer", "say": "fine", "id": "a"})
     await asyncio.to_thread(graph.invoke, {"messages": [("user", told)]}, CHAT)
     assert len((await graph.aget_state(CHAT)).values["messages"]) == 2
+
+
+async def test_the_programs_of_the_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    asynchronous, synchronous, assistant = programs_of("docs/howto/use-langgraph.md", tmp_path)
+    graph = StateGraph(MessagesState)
+    graph.add_node("answer", lambda state: {"messages": [AIMessage(f"Answer {len(state['messages'])}.")]})
+    graph.add_edge(START, "answer")
+    await asynchronous["ask"](graph, "How is Oslo?")
+    await asyncio.to_thread(synchronous["ask"], graph, "And Rome?")
+    async with threadkeep.open("sqlite:///threadkeep.db", [assistant["helpdesk"](graph)]) as conversations:
+        conversation = await conversations.get("chat-1")
+        answer = await (await conversation.send("And Paris?")).answer()
+        assert answer is not None
+        assert answer.content == "Answer 5."
+        messages = await conversation.messages()
+    assert [message.content for message in messages] == [
+        *("How is Oslo?", "Answer 1.", "And Rome?", "Answer 3.", "And Paris?", "Answer 5.")
+    ]
+    assert conversation.value.title == "How is Oslo?"
 
 
 async def test_the_example_asks_and_goes_on(tmp_path: Path) -> None:

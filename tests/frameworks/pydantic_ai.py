@@ -27,6 +27,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolC
 from pydantic_ai.usage import RequestUsage
 
 import threadkeep
+from tests.documents import programs_of
 from tests.integration.killable import killable
 from tests.people import asked
 from threadkeep.conversation.scope import Scope
@@ -294,6 +295,19 @@ async def test_a_failure_of_the_run_fails_the_turn(conversations: Conversations)
         await run_turn(conversation, Agent(model(["It is", ValueError("away")])), "Hello")
     assert await conversation.turns() == ()
     assert said(await conversation.messages()) == [("user", "Hello"), ("assistant", "It is")]
+
+
+async def test_the_programs_of_the_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    turn, history = programs_of("docs/howto/use-pydantic-ai.md", tmp_path)
+    agent = Agent(model(["Cold."]))
+    assert await turn["ask"](agent, "How is Oslo?") == "Cold."
+    again = FunctionModel(lambda messages, info: ModelResponse(parts=[TextPart("Still cold.")]))
+    async with threadkeep.open("sqlite:///threadkeep.db") as conversations:
+        conversation = await conversations.get("chat-1")
+        await history["run"](conversation, Agent(again))
+        messages = await conversation.messages()
+    assert [content for _, content in said(messages)] == ["How is Oslo?", "Cold.", "How is Oslo?", "Still cold."]
 
 
 async def test_the_example_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> None:
