@@ -13,7 +13,7 @@ from secrets import token_hex
 from threadkeep.store.changes import MOST_BYTES, NotifyChannel
 from threadkeep.turn.local_bus import TOLD_EVERY, TOPIC_BYTES, LocalBus, Topic
 
-LEAST, GATHER = 0.002, 0.1
+LEAST, GATHER = 0.005, 0.1
 """Seconds between two sendings at least and at most: what happens meanwhile is sent together."""
 PAUSE = 2
 """The pause after a sending, as a multiple of how long it took: a busy database is bothered less often."""
