@@ -8,6 +8,7 @@ WORKERS ?= 3
 RUNS ?= 5
 ON_CITUS := $(patsubst %,tests/integration/test_%.py,conformance citus audit chosen_ids dialects everything isolation server_routes server_transfer \
 	transfer transfer_files turn_approval turn_cancel turn_policies turn_recovery turn_whole)
+BENCHES ?= store turn context loop server workers keeping parts scale followups understanding adapters page
 SEED ?= 1
 
 # A provider whose key is in the environment answers at once: `make run` installs its package.
@@ -57,22 +58,10 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
 	$(BIN)/kubernetes-validate --quiet --strict deploy/kubernetes.yaml
 
-bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, loops, server, workers, keeping, parts, instances, follow-ups, adapters and page (ARGS="--quick")
+bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, contexts, loops, server, workers, keeping, parts, instances, follow-ups, adapters and page (ARGS="--quick" BENCHES="store server")
 	@$(BIN)/python -m bench.report --forget
-	@$(BIN)/python -m bench.store $(ARGS)
-	@$(BIN)/python -m bench.turn $(ARGS)
-	@$(BIN)/python -m bench.context $(ARGS)
-	@$(BIN)/python -m bench.loop $(ARGS)
-	@$(BIN)/python -m bench.server $(ARGS)
-	@$(BIN)/python -m bench.workers $(ARGS)
-	@$(BIN)/python -m bench.keeping $(ARGS)
-	@$(BIN)/python -m bench.parts $(ARGS)
-	@$(BIN)/python -m bench.scale $(ARGS)
-	@$(BIN)/python -m bench.followups $(ARGS)
-	@$(BIN)/python -m bench.understanding $(ARGS)
-	@$(BIN)/python -m bench.adapters $(ARGS)
-	@$(BIN)/python -m bench.page $(ARGS)
-	@$(BIN)/python -m bench.report
+	@status=0; for part in $(BENCHES); do $(BIN)/python -m bench.$$part $(ARGS) || status=1; done; \
+		$(BIN)/python -m bench.report; exit $$status
 
 torture: .venv/.test-stamp ## kill real processes while they write, and cut streams (COUNT=20 MESSAGES=10000 SEED=1)
 	@$(BIN)/python -m tests.acceptance.torture --count $(COUNT) --seed $(SEED)

@@ -58,7 +58,7 @@ def longest_of(trace: bytes) -> list[tuple[float, float]]:
             collecting.setdefault(thread, []).append((one["ts"], one.get("tdur", 0)))
     main = max(mains & tasks.keys(), key=lambda thread: sum(length for _, length in tasks[thread]))
     starts = sorted(tasks[main])
-    garbage = dict.fromkeys(range(len(starts)), 0.0)
+    garbage = dict.fromkeys(range(-1, len(starts)), 0.0)  # what lies before the first task is of none
     for at, length in collecting.get(main, []):
         garbage[bisect_right(starts, (at, float("inf"))) - 1] += length
     found = [((length - garbage[place]) / 1000, length / 1000) for place, (_, length) in enumerate(starts)]
