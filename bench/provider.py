@@ -282,8 +282,8 @@ async def first_tokens(kind: str, messages: int, starts: int) -> tuple[float, fl
         folder, provider = stack.enter_context(TemporaryDirectory()), free_port()
         stack.enter_context(running([sys.executable, str(RIVALS), "provider", str(provider), "1"], provider))
         said = [message for turn in islice(turns(1), messages // 2) for message in turn]
-        name = await _stored(folder, said) if kind == "threadkeep" else "s"
-        for _ in range(starts):
+        # Each start has its own: what the one before it has said would make the next one longer.
+        for name in [await _stored(folder, said) if kind == "threadkeep" else "s" for _ in range(starts)]:
             with server(kind, provider, folder) as (_, port):
                 if kind == "bare":
                     told = [{"role": message.role, "content": message.content} for message in said]
