@@ -49,9 +49,10 @@ OPTIONS: dict[str, Option] = {
 """By name, the settings that switch an option on. Telemetry is switched on by the environment, a login by `auth`."""
 
 
-def everything(folder: Path, store: str) -> dict[str, Any]:
-    """Return the settings with all options on; a spool is for PostgreSQL alone."""
-    return chosen(folder, [name for name in OPTIONS if name != "spool" or store.startswith("postgres")])
+def everything(folder: Path, store: str, *, workers: int = 1) -> dict[str, Any]:
+    """Return the settings with all options on; a spool is for PostgreSQL alone, and for one process alone."""
+    has_spool = store.startswith("postgres") and workers == 1
+    return chosen(folder, [name for name in OPTIONS if name != "spool" or has_spool]) | {"workers": workers}
 
 
 def chosen(folder: Path, names: list[str]) -> dict[str, Any]:

@@ -149,10 +149,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="module")
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that all tests of a module share, with every option on and the assistant of `stage.py`; a module may set
-    its own `PACE`."""
+    its own `PACE`, and how many `WORKERS` there are."""
     folder, way = tmp_path_factory.mktemp("stage"), getattr(request, "param", "open")
     ways = {} if way == "open" else ISSUER_OF_LANES.settings(tenant=LOCAL.tenant, role_claim="role")
-    settings = settings_file(everything(folder, "sqlite") | ways) + SETTINGS
+    workers = getattr(request.module, "WORKERS", 1)
+    settings = settings_file(everything(folder, "sqlite", workers=workers) | ways) + SETTINGS
     (folder / "threadkeep.toml").write_text(settings, encoding="utf-8")
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": request.getfixturevalue("collector")}
     server = Server(folder, pace=getattr(request.module, "PACE", 0), variables=variables)

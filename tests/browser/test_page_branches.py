@@ -7,7 +7,7 @@ from playwright.async_api import expect
 from tests.browser.person import Api, Person
 from tests.browser.server import Server
 
-PACE = 0.02
+PACE, WORKERS = 0.02, 2
 
 
 async def test_an_answer_is_stopped_and_what_was_written_is_kept(person: Person, api: Api) -> None:

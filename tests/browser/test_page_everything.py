@@ -16,17 +16,18 @@ from tests.watching import note_log
 
 @pytest.fixture
 def instances(postgres_database: Urls, collector: str, tmp_path: Path) -> Iterator[tuple[Server, ...]]:
-    """Two servers on one database."""
-    servers = tuple(_server(tmp_path / name, postgres_database.server, collector) for name in ("one", "two"))
+    """Two servers on one database, the second of which has two workers."""
+    workers = {"one": 1, "two": 2}
+    servers = tuple(_server(tmp_path / name, postgres_database.server, collector, workers[name]) for name in workers)
     yield servers
     for server in servers:
         server.stop()
         note_log(server.log)
 
 
-def _server(folder: Path, store: str, collector: str) -> Server:
+def _server(folder: Path, store: str, collector: str, workers: int) -> Server:
     folder.mkdir()
-    settings = settings_file(everything(folder, store)) + SETTINGS
+    settings = settings_file(everything(folder, store, workers=workers)) + SETTINGS
     (folder / "threadkeep.toml").write_text(settings, encoding="utf-8")
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector}
     server = Server(folder, "--store", store, pace=0.01, variables=variables)
