@@ -20,7 +20,7 @@ from urllib.parse import quote
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ImportDamaged, InvalidValue, StoreCorrupt
-from threadkeep.runtime import back_up_file
+from threadkeep.runtime import back_up_file, pending_migrations
 from threadkeep.transfer.exporter import EXPORTED, Selection
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import Written, written
@@ -183,15 +183,19 @@ async def run_backup(arguments: argparse.Namespace) -> int:
     if arguments.file.exists():
         raise InvalidValue(f"{arguments.file} is there already; a backup is never overwritten.")
     settings, draft = checked_settings(arguments.store), _draft(arguments.file)
-    async with opened(arguments.store) as conversations:
-        for tenant in await conversations.admin.tenants():
-            await conversations.admin.record(tenant, EXPORTED, f"tenant:{tenant}", format="backup")
-        with Progress(100, sys.stderr) as progress, _writing(arguments.file) as file:
-            count = await asyncio.to_thread(
-                back_up_file, settings.store, draft, lambda share: progress.show(int(100 * share), "backed up")
-            )
-            if count is None:
-                count = await _back_up_by_export(conversations, arguments.file, file, progress)
+    with Progress(100, sys.stderr) as progress, _writing(arguments.file) as file:
+        copied = partial(
+            back_up_file, settings.store, draft, lambda share: progress.show(int(100 * share), "backed up")
+        )
+        # Opening a file of an earlier release, to put this on record, would bring it up to date.
+        count = await asyncio.to_thread(copied) if pending_migrations(settings.store) else None
+        if count is None:
+            async with opened(arguments.store) as conversations:
+                for tenant in await conversations.admin.tenants():
+                    await conversations.admin.record(tenant, EXPORTED, f"tenant:{tenant}", format="backup")
+                count = await asyncio.to_thread(copied)
+                if count is None:
+                    count = await _back_up_by_export(conversations, arguments.file, file, progress)
     print(f"{count} conversation(s) are in {arguments.file}, checked")
     return 0
 

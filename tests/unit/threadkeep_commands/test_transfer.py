@@ -1,6 +1,7 @@
 """`threadkeep export`, `import`, `copy`, `backup` and `restore`, on files; PostgreSQL is in tests/integration."""
 
 import asyncio
+import gzip
 import json
 import zipfile
 from datetime import timedelta
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.documents import ROOT
 from tests.roundtrips import exported
 from threadkeep.cli.main import main
 from threadkeep.conversation.api_key import ApiKey, KeyRole
@@ -176,6 +178,17 @@ def test_a_backup_is_restored_whole(kind: str, filled: str, tmp_path: Path, caps
     assert backup.read_bytes() == before
     assert main(["backup", "--store", source, str(backup)]) == 1
     assert "never overwritten" in capsys.readouterr().err
+
+
+def test_a_file_of_an_earlier_release_is_backed_up_as_it_is(tmp_path: Path) -> None:
+    file, backup, restored = tmp_path / "old.db", tmp_path / "backup", f"sqlite:///{tmp_path}/restored.db"
+    before = gzip.decompress((ROOT / "tests/data/stores/0.2.0.dev0/threadkeep.db.gz").read_bytes())
+    file.write_bytes(before)
+    assert main(["backup", "--store", f"sqlite:///{file}", str(backup)]) == 0
+    assert file.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"old.db", "backup"}
+    assert main(["restore", "--store", restored, str(backup)]) == 0
+    assert b"Rain in Oslo" in asyncio.run(_whole(restored))
 
 
 def test_a_restore_into_a_store_with_data_brings_conversations_only_unless_more_is_named(
