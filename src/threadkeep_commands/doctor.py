@@ -94,8 +94,8 @@ async def _try_store(shown: str, url: str) -> Finding:
 
 
 def _will_be_migrated(shown: str, pending: list[str]) -> Finding:
-    text = f"{shown} is of an earlier release; opening it applies {', '.join(pending)}"
-    return Finding(Grade.WARN, "store", text, "copy it first if you may want to go back to that release")
+    text = f"{shown} is of an earlier release; opening it makes a copy beside it, then applies {', '.join(pending)}"
+    return Finding(Grade.WARN, "store", text, "keep that copy for as long as you may want to go back to that release")
 
 
 def _will_be_made(shown: str, path: Path) -> Finding:
@@ -253,10 +253,12 @@ async def check_assistants(settings: Settings) -> AsyncIterator[Finding]:
 async def check_files(settings: Settings) -> AsyncIterator[Finding]:
     """Say what cannot be read of attached files."""
     missing = [
-        what for what, package in (("the text of PDF", "pypdf"), ("smaller images", "PIL")) if not find_spec(package)
+        what
+        for what, package in (("the text of PDF files", "pypdf"), ("smaller copies of large images", "PIL"))
+        if not find_spec(package)
     ]
     if missing:
-        text = f"models get no {' and no '.join(missing)}"
+        text = f"models do not get {' or '.join(missing)}"
         yield Finding(Grade.WARN, "files", text, "if you want that, pip install 'threadkeep[files]'")
 
 
