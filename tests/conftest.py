@@ -2,7 +2,9 @@
 
 import os
 import tomllib
+from collections.abc import Generator
 from importlib.metadata import distribution
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import settings
 
 from tests import citus_programs
 from tests.backends import BACKENDS, ON_DISK, opener, url_of
+from threadkeep.errors import PackageMissing
 from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance import clock, store
@@ -20,7 +23,24 @@ __all__ = ["clock", "store"]
 # No test may reach a real provider, whatever keys this machine has.
 os.environ["THREADKEEP_NO_REAL_MODELS"] = "1"
 
-pytest_plugins = ["tests.postgres_server", "tests.citus_cluster", "tests.watching"]
+ON_POSTGRES = ["tests.postgres_server", "tests.citus_cluster"] if find_spec("asyncpg") else []
+pytest_plugins = [*ON_POSTGRES, "tests.watching"]
+EXTRAS = {
+    *(
+        "aiohttp",
+        "asyncpg",
+        "langchain_core",
+        "langchain_openai",
+        "langgraph",
+        "mcp",
+        "openai",
+        "ormsgpack",
+        "PIL",
+        "pypdf",
+    ),
+    *("sqlite_vec", "standardwebhooks", "streamlit", "wordllama", "yaml"),
+}
+"""Packages of extras that modules of the unit suite import. `make test` installs them all."""
 
 settings.register_profile("threadkeep", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("threadkeep")
@@ -41,6 +61,18 @@ def pytest_configure() -> None:
     installed = {(point.group, point.name) for point in distribution("threadkeep").entry_points}
     if missing := sorted(declared - installed):
         raise pytest.UsageError(f"The entry points {missing} are not installed: pip install --no-deps -e .")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Leave out, with a word, a module that imports an extra which is not installed."""
+    report = yield
+    raised = report.call.excinfo and report.call.excinfo.value
+    for error in (raised, getattr(raised, "__cause__", None)):
+        named = str(error.name).partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+        if isinstance(error, PackageMissing) or named in EXTRAS:
+            report.outcome, report.longrepr = "skipped", (report.nodeid, 0, f"Skipped: {error}")
+    return report
 
 
 @pytest.fixture(params=BACKENDS)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import threadkeep
+from tests.conftest import EXTRAS
+from tests.documents import ROOT
 
 SERVED = """
 import asyncio, httpx
@@ -114,6 +116,23 @@ def driverless(tmp_path_factory: pytest.TempPathFactory) -> Alone:
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Alone:
     return Alone(tmp_path_factory.mktemp("alone"))
+
+
+def test_the_unit_suite_is_collected_without_extras(tmp_path: Path) -> None:
+    bare = Alone(tmp_path, RINGS, without=[*EXTRAS, "_yaml"])
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--collect-only",
+        "-c",
+        str(ROOT / "pyproject.toml"),
+        "--rootdir",
+        str(ROOT),
+    ]
+    done = bare.python("-m", "pytest", *options, str(ROOT / "tests" / "unit"))
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    assert "tests/unit/turn/test_engine.py" in done.stdout
 
 
 @pytest.mark.parametrize("ring", RINGS)

@@ -13,7 +13,7 @@ from threadkeep_assistants.shop.tools import check_stock, get_price, order_statu
 
 for _package in ("langgraph", "sqlite_vec", "wordllama"):
     if find_spec(_package) is None:
-        raise ModuleNotFoundError(f"No module named '{_package}'")
+        raise ModuleNotFoundError(f"No module named '{_package}'", name=_package)
 
 ASSISTANT = Assistant(
     name="shop",
