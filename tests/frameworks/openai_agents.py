@@ -28,7 +28,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from openai import AsyncOpenAI
 
 import threadkeep
-from tests.documents import programs_of
+from tests.documents import blocks_of, programs_of
 from tests.integration.killable import killable
 from tests.people import asked
 from threadkeep.conversation.scope import Scope
@@ -390,6 +390,15 @@ async def test_agents_run_on_a_server_of_ours_as_their_model(tmp_path: Path) -> 
             *("system", "user", "assistant", "function_call", "function_call_output", "assistant"),
             *("user", "assistant", "function_call", "function_call_output", "assistant"),
         ]
+
+
+async def test_the_agent_of_the_how_to_asks_a_server(tmp_path: Path) -> None:
+    blocks = blocks_of("docs/howto/use-openai-clients.md")
+    (block,) = (block for block in blocks if block.text.startswith("# agents.py"))
+    program: dict[str, Any] = {}
+    async with killable(tmp_path, 0, str(ROOT / ".venv" / "bin" / "python")) as server:
+        exec(block.text.replace("http://127.0.0.1:8000", server.url).replace('"chat"', '"helper"'), program)  # noqa: S102
+        assert await program["ask"]("hello") == "hello "
 
 
 async def test_an_agent_hands_over_to_another_on_the_same_server(tmp_path: Path) -> None:

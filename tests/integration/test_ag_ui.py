@@ -12,7 +12,7 @@ import pytest
 
 from tests.backends import url_of
 from tests.clients import NODE, client, node_tests
-from tests.documents import ROOT
+from tests.documents import ROOT, blocks_of
 from tests.integration.obliging import obliging
 from tests.integration.serving import PATIENCE, Server
 from threadkeep.conversation.scope import LOCAL
@@ -150,6 +150,19 @@ async def test_a_run_whose_message_has_no_id_is_done_once_too() -> None:
             answer = await server.client.post("/ag-ui/helper", json=body)
             assert "hello " in answer.text
         assert await server.conversations.at(LOCAL, "t").reading.count() == 2
+
+
+async def test_the_program_of_the_how_to_runs(tmp_path: Path) -> None:
+    (program,) = (block.text for block in blocks_of("docs/howto/use-ag-ui.md") if block.kind == "ts")
+    (tmp_path / "node_modules").symlink_to(client(CLIENTS) / "node_modules")
+    async with obliging() as server:
+        here = program.replace("http://127.0.0.1:8000/ag-ui/chat", f"{server.url}/ag-ui/helper")
+        (tmp_path / "program.mjs").write_text(
+            f"{here}console.log(agent.messages.map(({{ content }}) => content).join());"
+        )
+        ran = await asyncio.create_subprocess_exec(NODE, tmp_path / "program.mjs", stdout=asyncio.subprocess.PIPE)
+        told, _ = await asyncio.wait_for(ran.communicate(), PATIENCE)
+    assert told.decode() == "Hello!,Hello! \n"
 
 
 async def test_the_example_goes_on_in_its_thread(tmp_path: Path) -> None:

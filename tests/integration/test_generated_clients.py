@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.clients import NODE, client, framework_python
 from tests.contract import FILE
+from tests.documents import blocks_of
 from tests.integration.serving import Server, serving
 from threadkeep.conversation.scope import LOCAL
 
@@ -90,6 +91,14 @@ async def spoken_to(server: Server, *command: str | Path, cwd: Path, **environme
     return (await asyncio.to_thread(run, *command, cwd=cwd, **known, **environment)).splitlines()[-1]
 
 
+def at(server: Server, kind: str) -> str:
+    """Return what the how-to shows in a language, with the address of a server and a key."""
+    (shown,) = (block.text for block in blocks_of("docs/howto/generate-a-client.md") if block.kind == kind)
+    reads = {"python": '__import__("os").environ["THREADKEEP_KEY"]', "typescript": "process.env.THREADKEEP_KEY"}
+    here = shown.replace('"Bearer tk_…"', f'"Bearer " + {reads[kind]}').replace('"tk_…"', reads[kind])
+    return here.replace("http://127.0.0.1:8000", server.url)
+
+
 async def test_openapi_python_client_makes_one(tmp_path: Path) -> None:
     python = framework_python("openapi-python-client")
     made = tmp_path / "made"
@@ -102,6 +111,8 @@ async def test_openapi_python_client_makes_one(tmp_path: Path) -> None:
     assert "Unable to" not in told
     async with serving(auth="keys", share=True) as server:
         assert await spoken_to(server, python, "-c", IN_PYTHON, cwd=tmp_path, PYTHONPATH=str(made)) == "done"
+        shown = f"{at(server, 'python')}\nprint(conversation.title)"
+        assert await spoken_to(server, python, "-c", shown, cwd=tmp_path, PYTHONPATH=str(made)) == "Weather"
 
 
 async def test_openapi_typescript_makes_one(tmp_path: Path) -> None:
@@ -115,3 +126,6 @@ async def test_openapi_typescript_makes_one(tmp_path: Path) -> None:
     run(NODE, modules / "typescript" / "bin" / "tsc", *options, "smoke.ts", "process.d.ts", cwd=tmp_path)
     async with serving(auth="keys", share=True) as server:
         assert await spoken_to(server, NODE, "smoke.ts", cwd=tmp_path) == "user,assistant conversation_not_found"
+        (tmp_path / "shown.ts").write_text(f"{at(server, 'typescript')}console.log(data?.message?.role, error);")
+        run(NODE, modules / "typescript" / "bin" / "tsc", *options, "shown.ts", "process.d.ts", cwd=tmp_path)
+        assert await spoken_to(server, NODE, "shown.ts", cwd=tmp_path) == "assistant undefined"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.client_package import NPM, build, size
 from tests.contract import NODE
-from tests.documents import ROOT
+from tests.documents import ROOT, blocks_of
 from tests.integration.serving import serving
 
 HERE = Path(__file__).parent / "javascript"
@@ -48,6 +48,16 @@ async def test_the_client_does_what_its_own_tests_say(name: str, app: Path) -> N
 def test_what_a_page_loads_is_small_and_the_documentation_says_how_small() -> None:
     assert size() < MOST_BYTES
     assert f"{MOST_BYTES // 1000} KB" in (ROOT / "docs/howto/use-the-javascript-client.md").read_text(encoding="utf-8")
+
+
+async def test_the_program_of_the_how_to_runs(app: Path) -> None:
+    chat, _ = (block.text for block in blocks_of("docs/howto/use-the-javascript-client.md"))
+    async with serving() as server:
+        (app / "chat.js").write_text(chat.replace("http://127.0.0.1:8000", server.url))
+        program = await asyncio.create_subprocess_exec(NODE, app / "chat.js", stdout=asyncio.subprocess.PIPE)
+        told, _ = await asyncio.wait_for(program.communicate(), PATIENCE)
+    assert program.returncode == 0
+    assert told.decode().startswith("Nice to meet you, Ada!")
 
 
 USER = """
