@@ -22,6 +22,7 @@ import threadkeep
 from tests.database_proxy import before
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
+from threadkeep.errors import StoreUnavailable
 from threadkeep.hosting import SpoolSettings
 from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.jsonl import JsonlReader
@@ -267,6 +268,27 @@ async def test_what_is_said_in_an_outage_is_there_afterwards(tmp_path: Path) -> 
             await ada.save("sun")
     async with threadkeep.open(os.environ["THREADKEEP_TEST_URL"]) as conversations:
         assert await made(conversations, ADA).read() == turns("calm", "storm", "sun")
+
+
+async def test_a_session_of_which_only_the_end_is_known_is_not_taken_for_whole_in_an_outage(tmp_path: Path) -> None:
+    if made is pydantic_ai:
+        return
+    url = os.environ["THREADKEEP_TEST_URL"]
+    async with threadkeep.open(url) as others:
+        await others.admin.erasure.erase(ADA)
+        for number in range(15):
+            await made(others, ADA).save(str(number))
+        (listed,) = (await others.list(scope=ADA, archived=False)).items
+    async with before(url) as proxy:
+        store = await open_spooling_store(proxy.url(), SpoolSettings(folder=tmp_path, patience=1.0))
+        async with threadkeep.open(store) as conversations:
+            await conversations.at(ADA, listed.id).messages(1)
+            proxy.fall_silent()
+            with pytest.raises(StoreUnavailable):
+                await made(conversations, ADA).read()
+            proxy.speak()
+    async with threadkeep.open(url) as others:
+        assert await made(others, ADA).read() == turns(*range(15))
 
 
 async def test_a_process_that_is_killed_while_it_saves_leaves_all_that_was_saved(

@@ -8,6 +8,7 @@ from contextlib import aclosing, suppress
 from typing import Any
 
 from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry, Kept
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import id_of
@@ -16,7 +17,7 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
-from threadkeep.errors import ConversationNotFound, StaleVersion
+from threadkeep.errors import ConversationNotFound, StoreUnavailable, ThreadkeepError
 from threadkeep.store.paging import MOST_WALKED
 from threadkeep.text.title import title_from_words
 from threadkeep_integrations.records import Form
@@ -46,6 +47,11 @@ class SessionLog:
             self._handle = await self._conversations.get_or_create(self._name, scope=self._scope, **self._fields)
         return self._handle
 
+    def call(self, title: str | None) -> None:
+        """Give a conversation a title that is yet to be made."""
+        if title:
+            self._fields.setdefault("title", title)
+
     def forget(self) -> None:
         """Look for the conversation again when it is needed: it was deleted."""
         self._handle, self._is_named = None, False
@@ -69,12 +75,14 @@ class SessionLog:
         only once. Return their entries."""
         for _ in range(2):  # it may have been deleted since
             conversation = await self.conversation()
-            await self._give_title(conversation, messages)
             named = None if key is None else IdempotencyKey.of(f"append {conversation.id}", key[0], list(key[1]))
             try:
-                return await conversation.append(*messages, key=named, parent=parent)
+                added = await conversation.append(*messages, key=named, parent=parent)
             except ConversationNotFound:
                 self.forget()
+            else:
+                await self._give_title(conversation, messages)
+                return added
         raise ConversationNotFound
 
     async def extend(self, bodies: Sequence[Message | StateChange], head: int, **fields: Any) -> int:
@@ -82,12 +90,12 @@ class SessionLog:
         head; `StaleHead` if it is not, `ConversationNotFound` if it was deleted. `fields` are for a new one."""
         self._fields |= fields
         conversation = await self.conversation()
-        await self._give_title(conversation, bodies)
         try:
             added = await conversation.append(*bodies, expected_head=head)
         except ConversationNotFound:
             self.forget()
             raise
+        await self._give_title(conversation, bodies)
         return max(entry.seq for entry in added if entry.continues_branch)
 
     async def _give_title(self, conversation: ConversationHandle, bodies: Sequence[Any]) -> None:
@@ -97,7 +105,7 @@ class SessionLog:
         asked = (body.content for body in bodies if isinstance(body, Message) and body.role is Role.USER)
         if title := next(filter(None, map(title_from_words, asked)), None):
             self._is_named = True
-            with suppress(ConversationNotFound, StaleVersion):
+            with suppress(ThreadkeepError):  # what was said is stored, with a title or without
                 await conversation.update(title=title, expected_version=conversation.value.version)
 
     async def whole(self) -> tuple[int, list[Message]]:
@@ -142,7 +150,18 @@ class SessionLog:
                     taken.append(entry)
                     if is_enough is not None and is_enough(entry):
                         break
+                else:
+                    await self.check_whole(conversation)
         return taken[::-1]
+
+    async def check_whole(self, conversation: ConversationHandle) -> None:
+        """Return if a whole log can be read; `StoreUnavailable` if, in an outage, only its end is known here. A session
+        without its beginning is another one."""
+        if self._conversations.operations.outage() is None:
+            return
+        first = (await conversation.reading.log(Cursor(seq=0), limit=1)).entries
+        if first[0].seq > 1 if first else (await conversation.read()).head is not None:
+            raise StoreUnavailable("The database is away, and only the end of this session is known here.")
 
 
 async def all_conversations(conversations: Conversations, **how: Any) -> AsyncIterator[Conversation]:

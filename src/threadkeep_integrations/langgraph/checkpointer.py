@@ -25,6 +25,7 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.constants import START
 
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversations import Conversations
@@ -33,7 +34,7 @@ from threadkeep.runtime import open_unanswered
 from threadkeep_integrations.langgraph.forms import StrictSerializer
 from threadkeep_integrations.langgraph.reading import ThreadReader, config_of, matches
 from threadkeep_integrations.langgraph.threads import Threads
-from threadkeep_integrations.langgraph.writing import CheckpointWriter, kept, written
+from threadkeep_integrations.langgraph.writing import CheckpointWriter, kept, title_of, written
 from threadkeep_integrations.loop_thread import LoopThread
 
 T = TypeVar("T")
@@ -242,7 +243,8 @@ class LogCheckpointer(BaseCheckpointSaver[str]):
             more = get_checkpoint_metadata(config, metadata)
             added = writer.addition((namespace, parent), checkpoint, more, new_versions)
             first = () if thread.name else kept({"thread": name})
-            await known.append((*added.messages, *first, *added.records), added.parent)
+            title = title_of(checkpoint["channel_values"].get(START), self._messages) if first else None
+            await known.append((*added.messages, *first, *added.records), added.parent, title)
             thread.handed |= added.handed
             for told in thread.returned, thread.wrote:
                 told.pop((namespace, parent or ""), None)

@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, writes_sort_key
 
 from threadkeep.conversation.entry import Entry, Kept
 from threadkeep.conversation.message import Message
+from threadkeep.errors import StoreUnavailable
 from threadkeep_integrations.langgraph.forms import Form, FormError, Item
 from threadkeep_integrations.langgraph.lists import Handed, ListVersion
 from threadkeep_integrations.raw_items import plain, raw_items
@@ -126,6 +127,8 @@ class Thread:
         for entry in entries:
             if entry.seq <= self.seen:
                 continue
+            if entry.seq > self.seen + 1:  # an instance knows only some of it while its database is away
+                raise StoreUnavailable("Some of this thread is not known here now.")
             self.seen, self.at = entry.seq, entry.created_at
             body = entry.body
             if isinstance(body, Message):

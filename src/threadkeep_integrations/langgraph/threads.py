@@ -13,7 +13,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
-from threadkeep.errors import ConversationNotFound, InvalidCursor
+from threadkeep.errors import ConversationNotFound, InvalidCursor, StoreUnavailable
 from threadkeep_integrations.langgraph.thread import OF, PIECE, Thread
 from threadkeep_integrations.raw_items import raw_items
 from threadkeep_integrations.sessions import SessionLog
@@ -44,6 +44,9 @@ class KnownThread:
                 self.log.forget()
             except InvalidCursor:
                 pass
+            except StoreUnavailable:
+                self.thread = Thread()
+                raise
             self.thread = Thread()
         self.thread = Thread()
         return None
@@ -64,8 +67,11 @@ class KnownThread:
             if len(page) < _PAGE:
                 return True
 
-    async def append(self, bodies: Sequence[Message | Kept], parent: int | None = None) -> None:
-        """Add to the log, and to what is known of it."""
+    async def append(
+        self, bodies: Sequence[Message | Kept], parent: int | None = None, title: str | None = None
+    ) -> None:
+        """Add to the log, and to what is known of it; `title` is for a new conversation."""
+        self.log.call(title)
         self.thread.take(await self.log.append(bodies, parent=parent))
 
 

@@ -1,10 +1,11 @@
 """What is appended for a checkpoint: its record, before it the new messages of the state, and where these belong."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, convert_to_messages
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
@@ -13,7 +14,8 @@ from threadkeep.conversation.entry import Kept
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message
 from threadkeep.errors import ThreadkeepError
-from threadkeep_integrations.langchain.messages import from_langchain
+from threadkeep.text.title import title_from_words
+from threadkeep_integrations.langchain.messages import from_langchain, text_of
 from threadkeep_integrations.langgraph.forms import Form, Item, form_of, is_plain, value_of
 from threadkeep_integrations.langgraph.lists import Handed, ListVersion, New, Step, difference
 from threadkeep_integrations.langgraph.thread import OF, PIECE, Record, Thread, record_text
@@ -43,6 +45,15 @@ def kept(record: Record) -> tuple[Kept, ...]:
     text = record_text(record)
     *pieces, last = [text[at : at + LARGEST] for at in range(0, len(text), LARGEST)]
     return (*(Kept(of=PIECE, content=piece) for piece in pieces), Kept(of=OF, content=last))
+
+
+def title_of(given: Any, shown: str | None) -> str | None:
+    """Return a title of the words of the first question that a graph was given, if they can be told."""
+    with suppress(AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
+        messages = convert_to_messages(given[shown] if isinstance(given[shown], list) else [given[shown]])
+        asked = (text_of(message.content) for message in messages if message.type == "human")
+        return title_from_words(next(asked, "")) or None
+    return None
 
 
 def written(
