@@ -46,7 +46,7 @@ export function dressNotes(nodes) {
 function leading(name, to, label) {
   const button = document.createElement("button");
   button.type = "button";
-  button.className = "tk-note";
+  button.className = "tk-footnote";
   button.textContent = name;
   button.setAttribute("aria-label", label);
   button.addEventListener("click", () => {
