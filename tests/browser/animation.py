@@ -23,6 +23,8 @@ from tests.browser.server import Server
 
 SIZE: ViewportSize = {"width": 960, "height": 640}
 PAUSE = 0.2
+MOST = 450
+"""Milliseconds for which a picture is shown at most, whatever else this machine does."""
 LAST = 3000
 QUALITY = 50
 
@@ -52,7 +54,7 @@ class Film:
     def save(self, path: Path) -> None:
         """Write everything as one file."""
         kept = [shot for at, shot in enumerate(self._shots) if at == 0 or shot[0] != self._shots[at - 1][0]]
-        times = [round((later[1] - shot[1]) * 1000) for shot, later in pairwise(kept)]
+        times = [min(round((later[1] - shot[1]) * 1000), MOST) for shot, later in pairwise(kept)]
         first, *others = [Image.open(io.BytesIO(shot)).convert("RGB") for shot, _ in kept]
         durations = [*times, LAST]
         first.save(path, save_all=True, append_images=others, duration=durations, loop=0, quality=QUALITY, method=6)

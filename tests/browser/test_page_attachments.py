@@ -299,7 +299,7 @@ async def test_every_file_says_what_is_wrong_with_it_before_it_is_sent(page: Pag
     chips = page.locator(".composer-box .chip")
     await expect(chips.nth(0)).to_contain_text("Too large: a file can have at most 2 kB.")
     await expect(chips.nth(1)).to_contain_text("This file is empty.")
-    await expect(chips.nth(3)).to_contain_text("the files of a message have at most 2.4 kB together.")
+    await expect(chips.nth(3)).to_contain_text("the files of a message can have at most 2.4 kB together.")
     assert [url.rsplit("name=", 1)[1] for url in asked] == ["middle.txt"]
     await expect(page.get_by_test_id("send")).to_be_disabled()
     await find_nothing(page, "files that cannot be sent")
