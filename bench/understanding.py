@@ -228,7 +228,6 @@ async def rewriting(proof: Proof, folder: Path, step: int) -> None:
     weights = {f"word: {name}": [(expansion, "WEIGHTS", {**shares, name: 0.0})] for name in shares}
     rules: dict[str, Sequence[tuple[object, str, Any]]] = {
         **weights,
-        "word: rarer than its rarity": [(expansion, "RARITY_WEIGHT", 0.0)],
         "places in lists": [(words_rewriter, "meant", lambda *_: ())],
     }
     both = [*later, *changed]

@@ -21,8 +21,6 @@ MOST_CHARACTERS = 4_000
 MOST_CANDIDATES = 100
 WEIGHTS: Mapping[str, float] = {"first": 1.03, "newest": 0.48, "opening": 0.89, "only_answered": -1.0}
 """What each adds to the logarithm of how much a word counts. `first` and `opening` name the topic."""
-RARITY_WEIGHT = 0.57
-"""How much more a rare word counts than its rarity says."""
 ONE_TOPIC = 12
 """In how many questions the first one still names the topic."""
 UNKNOWN_RARITY = 0.5
@@ -86,7 +84,7 @@ def content_stems(text: str) -> frozenset[str]:
 def choose(words: Candidates, rarity: Mapping[str, float], limit: int) -> tuple[str, ...]:
     """Return the words that say most, the best first. A word that no document has would find nothing."""
     rare = {word: rarity.get(word, UNKNOWN_RARITY) for word in words}
-    worth = {word: weight * rare[word] * math.exp(RARITY_WEIGHT * rare[word]) for word, weight in words.items()}
+    worth = {word: weight * rare[word] for word, weight in words.items()}
     known = [word for word in words if rare[word] < 1.0 and worth[word] > 0]
     return tuple(sorted(known, key=lambda word: -worth[word])[:limit])
 

@@ -20,21 +20,25 @@ _PLACES = (
     вторая второе вторую второго втором الثاني الثانية दूसरा दूसरी दूसरे""",
     """third 3rd dritte dritten dritter drittes troisieme tercero tercera tercer terzo terza terceiro terceira derde
     третий третья третье третью третьего третьей третьем الثالث الثالثة तीसरा तीसरी तीसरे""",
-    """fourth 4th vierte vierten quatrieme cuarto cuarta quarto quarta vierde четвертый четвертая четвертого
-    الرابع الرابعة चौथा चौथी चौथे""",
-    """fifth 5th funfte funften cinquieme quinto quinta vijfde пятый пятая пятого الخامس الخامسة पांचवां पांचवी पांचवे""",
+    """fourth 4th vierte vierten quatrieme cuarto cuarta quarto quarta vierde четвертый четвертая четвертую
+    четвертого четвертой четвертом الرابع الرابعة चौथा चौथी चौथे""",
+    """fifth 5th funfte funften cinquieme quinto quinta vijfde пятый пятая пятую пятого пятой пятом
+    الخامس الخامسة पांचवां पांचवी पांचवे""",
 )
 _LAST = """last latter letzte letzten letzter letztes dernier derniere ultimo ultima laatste последний последняя
 последнее последнюю последнего الأخير الأخيرة आखिरी अंतिम"""
 _BY_WORD = {word: place for place, words in enumerate(_PLACES) for word in fold_accents(words).split()}
 _BY_WORD |= dict.fromkeys(fold_accents(_LAST).split(), -1)
-_JAPANESE_AND_CHINESE = {
-    form: place for place, sign in enumerate("一二三四五") for form in (f"第{sign}", f"{sign}番目", f"{sign}つ目")
+# A place in a list, but neither "the first time" nor "the second largest".
+_DENSE = re.compile(
+    "第([一二三四五]|[1-9]\\d?)(?![次世\\d])|([一二三四五]|[1-9]\\d?)[番つ]目|(첫|두|세|네|다섯|[1-9]\\d?) ?번째(?!로)"
+    "|(最后|最後|마지막)"
+)
+_COUNTED = {
+    sign: place for signs in ("一二三四五", ("첫", "두", "세", "네", "다섯")) for place, sign in enumerate(signs)
 }
-_KOREAN = {
-    f"{sign}{gap}번째": place for place, sign in enumerate(("첫", "두", "세", "네", "다섯")) for gap in ("", " ")
-}
-_DENSE = {**_JAPANESE_AND_CHINESE, **_KOREAN, **dict.fromkeys(("最后", "最後", "마지막"), -1)}
+_WORLD = ("миров", "विश्व")
+"""What makes a war, and no place in a list, of "second"."""
 _ITEM = frozenset(
     "one ones item option entry result row product choice company phone model pick list table".split()  # noqa: SIM905
 )
@@ -53,13 +57,20 @@ def places(question: str) -> list[int]:
     text = fold_accents(question[:MOST_CHARACTERS].lower())
     found = [int(number) - 1 for number in _NUMBER.findall(text) if int(number)]
     if DENSE.search(text):
-        return found + [place for sign, place in _DENSE.items() if sign in text]
+        signs = ("".join(filter(None, match.groups())) for match in _DENSE.finditer(text))
+        return found + [int(sign) - 1 if sign.isdigit() else _COUNTED.get(sign, -1) for sign in signs]
     words = _WORD.findall(text)
     behind = [*words, ""][1:]
     return found + [
         _BY_WORD[word]
         for word, follower in zip(words, behind, strict=True)
-        if word in _BY_WORD and (not follower or follower in _ITEM or follower in STOP_WORDS or not text.isascii())
+        if word in _BY_WORD
+        and (
+            not follower
+            or follower in _ITEM
+            or follower in STOP_WORDS
+            or not (text.isascii() or follower.startswith(_WORLD))
+        )
     ]
 
 

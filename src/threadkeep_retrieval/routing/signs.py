@@ -11,6 +11,7 @@ from functools import cached_property
 
 from threadkeep.text.stems import stem
 from threadkeep.text.stop_words import BY_LANGUAGE, language_of
+from threadkeep_retrieval.ordinals import places
 from threadkeep_retrieval.routing.vocabulary import (
     ALONE,
     AUXILIARIES,
@@ -29,14 +30,6 @@ from threadkeep_retrieval.routing.vocabulary import (
 )
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.&/-][^\W_]+)*")
-_PLACE = re.compile(
-    r"\b(?:number |no\. ?)\d{1,2}\b|(?:^|\s)#\d{1,2}\b|\b(?:the |its |their )"
-    r"(?:first|second|third|fourth|fifth|last|top|bottom|former|latter|winner|runner[- ]up|two|three"
-    r"|\d{1,2}(?:st|nd|rd|th)?)"
-    r"(?: (?:one|ones|two|three|list|table|item|option|row|entry|result|product|choice))?"
-    r"\s*(?:$|[?!.,;]|and\b|in\b|of (?:the|your))",
-    re.IGNORECASE,
-)
 _BARE_WHICH = re.compile(
     r"\W*(?:(?:and|but|so|ok|okay|well)\W+)*which (?:(?:are|is|was|were)\b(?! the\b)|(?:have|has|had|do|does"
     r"|did|can|could|will|would|comes?|costs?|supports?|includes?|offers?|of)\b)",
@@ -104,7 +97,7 @@ class Wording:
             points_back=any(self._points_back(at) for at in range(len(self.words))),
             goes_on=any(word in GOING_ON for word in self.words),
             begins_as_follow_up=self._begins_as_follow_up(),
-            names_a_place=_PLACE.search(self.text) is not None,
+            names_a_place=bool(places(self.text)),
             nothing_specific=not size,
             one_specific=size == 1,
             bare_general=any(bare for bare, _ in phrases),
