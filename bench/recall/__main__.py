@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import UTC, datetime
-from itertools import count, pairwise
+from itertools import count, cycle, pairwise
 from pathlib import Path
 from statistics import mean, median
 from tempfile import TemporaryDirectory
@@ -32,10 +32,12 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
+from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
 from threadkeep.runtime import open_conversations, open_store
 from threadkeep.store.values import Append, Import
 from threadkeep.text.words import content_words, words_in_order
+from threadkeep.tools.decorator import tool
+from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 from threadkeep_retrieval.embeddings import WordLlamaEmbeddings, unit
 
@@ -58,13 +60,17 @@ class Recorder(Model):
     def __init__(self, budget: int, answers: Iterable[str] = (), *, cached_from: int = 0) -> None:
         self.window, self.cached_from = budget * 4 // 3, cached_from
         self._answers = iter(answers)
+        self.requests = list[str]()
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """Answer."""
+        """Answer; where there is a tool, ask it first."""
         self.seen = request.messages
-        yield Text(next(self._answers, "ok"))
+        self.requests.append("\x1e".join(f"{message.role}\x1f{message.content}" for message in self.seen))
+        calls = bool(request.tools) and self.seen[-1].role is not Role.TOOL
+        name = f"call-{len(self.requests)}"
+        yield CallPart(index=0, id=name, name="look_up", args="{}") if calls else Text(next(self._answers, "ok"))
         yield Used(Usage(input_tokens=sum(map(count_tokens, request.messages)), output_tokens=1))
-        yield Stopped("stop")
+        yield Stopped("tool_calls" if calls else "stop")
 
 
 def share_seen(case: Case, texts: Sequence[str]) -> float:
@@ -115,22 +121,26 @@ async def outcomes(data: Set, *, recall: bool, in_a_row: bool = False, cached_fr
     return found
 
 
-async def cached(data: Set, budget: int, *, recall: bool) -> float:
-    """Hold a part of the conversation again; return how much of each request is the beginning of the one before."""
+async def cached(data: Set, budget: int, *, recall: bool, results: Sequence[str] = ()) -> float:
+    """Hold a part of the conversation again; return how much of each request is the beginning of the one before. With
+    `results`, a tool looks something up for each question."""
     said = [each for each in pairwise(data.log) if each[0].role is Role.USER and each[1].role is Role.ASSISTANT]
     model = Recorder(budget, [answer.content for _, answer in said])
-    assistant = Assistant(name="bench", policy=Policy(window=Window.FULL, recall=recall))
-    same = size = 0
-    before = ""
+    found = cycle(results)
+
+    @tool
+    def look_up() -> str:
+        """Look something up."""
+        return next(found)
+
+    tools = Registry([look_up] if results else [])
+    assistant = Assistant(name="bench", policy=Policy(window=Window.FULL, recall=recall), tools=tools)
     async with await open_conversations("memory:", [assistant], model=model) as conversations:
         chat = await conversations.create(title="bench")
-        for number, (question, _) in enumerate(said[:REPLAYED]):
+        for question, _ in said[:REPLAYED]:
             await (await chat.send(question.content)).answer()
-            now = "\x1e".join(f"{message.role}\x1f{message.content}" for message in model.seen)
-            if number >= WARM:
-                same, size = same + _common(before, now), size + len(now)
-            before = now
-    return same / size
+    requests = model.requests[WARM - 1 :] if not results else model.requests[2 * WARM - 1 :]
+    return sum(_common(*pair) for pair in pairwise(requests)) / sum(map(len, requests[1:]))
 
 
 def _common(one: str, other: str) -> int:
