@@ -42,9 +42,16 @@ MEAN_TURNS, MOST_TURNS = 3, 200
 TENANTS = 50
 ACTIVE = 100
 """Of how many people things are asked: whoever asks once asks again."""
+TOLD_AFTER = 11.0
+"""After how many idle seconds a session has told what it did."""
 SIZES = (10_000, 100_000, 1_000_000)
 BAR = 2.0
-LOADING = {"max_wal_size": "'2GB'", "full_page_writes": "off", "maintenance_work_mem": "'1GB'"}
+SETTINGS = {
+    "max_wal_size": "'2GB'",
+    "full_page_writes": "off",
+    "maintenance_work_mem": "'1GB'",
+    "shared_buffers": "'1GB'",
+}
 INDEX = "SELECT pg_get_indexdef('threadkeep.word_by_words'::regclass)"
 STRIDE = 100_000
 # Copies `first` to `last` of all that the people of the first tenant have, under keys of their own.
@@ -230,16 +237,19 @@ class Calls:
         await size.store.snapshot(*self._one(size), Page(messages=20))
 
 
-async def pages(size: Size) -> int:
-    """Return how many pages of the database were touched so far."""
-    await asyncio.sleep(1.2)  # idle sessions tell once a second
-    await size.admin.execute("SELECT pg_stat_clear_snapshot()")
-    row = await size.admin.fetchrow(
-        "SELECT sum(io.hits + io.reads) AS touched FROM pg_stat_activity a, pg_stat_get_backend_io(a.pid) io "
-        "WHERE a.application_name = 'threadkeep' AND a.datname = current_database()"
-    )
-    assert row is not None
-    return int(row["touched"])
+async def pages(sizes: list[Size]) -> list[int]:
+    """Return how many pages of each database were touched so far."""
+    await asyncio.sleep(TOLD_AFTER)
+    touched = []
+    for size in sizes:
+        await size.admin.execute("SELECT pg_stat_clear_snapshot()")
+        row = await size.admin.fetchrow(
+            "SELECT sum(io.hits + io.reads) AS touched FROM pg_stat_activity a, pg_stat_get_backend_io(a.pid) io "
+            "WHERE a.application_name = 'threadkeep' AND a.datname = current_database()"
+        )
+        assert row is not None
+        touched.append(int(row["touched"]))
+    return touched
 
 
 async def measure(sizes: list[Size], report: Report, rounds: int, acts: int) -> None:
@@ -265,20 +275,21 @@ async def measure(sizes: list[Size], report: Report, rounds: int, acts: int) -> 
                     began = time.perf_counter()
                     await verb(size)
                     times[size.conversations].append(time.perf_counter() - began)
+        before = await pages(sizes)
         for size in sizes:
-            before = await pages(size)
             for _ in range(10 * acts):
                 await verb(size)
-            touched[size.conversations] = (await pages(size) - before) / (10 * acts)
-        first = sizes[0].conversations
+        for size, first, last in zip(sizes, before, await pages(sizes), strict=True):
+            touched[size.conversations] = (last - first) / (10 * acts)
+        least = sizes[0].conversations
         for size in sizes:
             took = median(times[size.conversations])
             rows.append((name, f"{size.conversations:,}", f"{took * 1000:.2f}", f"{touched[size.conversations]:.0f}"))
-            if size.conversations != first:
-                report.bar(f"{name} at {size.conversations:,}, time", took / median(times[first]), at_most=BAR)
+            if size.conversations != least:
+                report.bar(f"{name} at {size.conversations:,}, time", took / median(times[least]), at_most=BAR)
                 report.bar(
                     f"{name} at {size.conversations:,}, pages",
-                    touched[size.conversations] / touched[first],
+                    touched[size.conversations] / touched[least],
                     at_most=BAR,
                 )
     report.table("A call", ["what", "conversations", "median ms", "pages touched"], rows)
@@ -343,9 +354,10 @@ async def main() -> int:
     report = Report(sys.stdout)
     report.title("One shard group as it grows")
     with PostgresServer.start(durable=False) as server:
-        for name, value in LOADING.items():
+        for name, value in SETTINGS.items():
             server.execute(f"ALTER SYSTEM SET {name} = {value}")
-        server.execute("SELECT pg_reload_conf()")
+        server.stop()
+        server.restart()
         sizes = await sizes_of(server, sorted(chosen.sizes), report)
         await weigh(sizes[-1], report)
         await spend(sizes[0], report, 1000)
