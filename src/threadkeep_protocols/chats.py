@@ -14,6 +14,7 @@ from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, InvalidValue
 from threadkeep.store.base import MAX_LIMIT
+from threadkeep.store.values import LogPage
 from threadkeep.tools.registry import Registry
 from threadkeep_protocols.answers import transcript
 from threadkeep_protocols.parts import AnswerReader
@@ -109,16 +110,30 @@ async def newest_first(conversation: ConversationHandle) -> AsyncIterator[Entry]
         end = start
 
 
-async def end_of_turn(conversation: ConversationHandle, turn: int) -> int | None:
-    """Return the newest entry of a turn that a message could continue; none if the turn has said nothing."""
-    found, seq = None, turn - 1
+async def pages_behind(conversation: ConversationHandle, seq: int) -> AsyncIterator[LogPage]:
+    """Yield what the log holds behind an entry, of all branches, page by page; the last one has the text that is being
+    written."""
     while True:
         page = await conversation.reading.log(Cursor(seq=seq), limit=MAX_LIMIT)
-        for entry in page.entries:
-            if entry.turn == turn and entry.continues_branch:
-                found = entry.seq
-            elif entry.turn == turn and isinstance(entry.body, TurnChange) and not entry.body.state.is_open:
-                return found
+        yield page
         if len(page.entries) < MAX_LIMIT:
-            return found
+            return
         seq = page.entries[-1].seq
+
+
+async def log_behind(conversation: ConversationHandle, seq: int) -> AsyncIterator[Entry]:
+    """Yield the entries of the log behind an entry, of all branches."""
+    async for page in pages_behind(conversation, seq):
+        for entry in page.entries:
+            yield entry
+
+
+async def end_of_turn(conversation: ConversationHandle, turn: int) -> int | None:
+    """Return the newest entry of a turn that a message could continue; none if the turn has said nothing."""
+    found = None
+    async for entry in log_behind(conversation, turn - 1):
+        if entry.turn == turn and entry.continues_branch:
+            found = entry.seq
+        elif entry.turn == turn and isinstance(entry.body, TurnChange) and not entry.body.state.is_open:
+            break
+    return found

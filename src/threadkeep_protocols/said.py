@@ -11,8 +11,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.server.requests import SentText
-from threadkeep.store.base import MAX_LIMIT
-from threadkeep_protocols.chats import newest_first
+from threadkeep_protocols.chats import log_behind, newest_first
 
 _DERIVED = 9
 """How many characters are put behind the id of a message for one that is an edit of it: a dot and a digest."""
@@ -64,13 +63,9 @@ async def question(chat: ConversationHandle, message: Said) -> Entry | None:
 
 async def wait_for(chat: ConversationHandle, turn: int, calls: set[str]) -> int | None:
     """Return the position at which a turn began to wait for answers about calls, the last time it did."""
-    found, seq = None, turn - 1
-    while True:
-        page = await chat.reading.log(Cursor(seq=seq), limit=MAX_LIMIT)
-        for entry in page.entries:
-            change = entry.body
-            if entry.turn == turn and isinstance(change, TurnChange) and change.state is TurnState.WAITING:
-                found = entry.seq if calls & {*change.calls} else found
-        if len(page.entries) < MAX_LIMIT:
-            return None if found is None else Cursor(seq=found).position
-        seq = page.entries[-1].seq
+    found = None
+    async for entry in log_behind(chat, turn - 1):
+        change = entry.body
+        if entry.turn == turn and isinstance(change, TurnChange) and change.state is TurnState.WAITING:
+            found = entry.seq if calls & {*change.calls} else found
+    return None if found is None else Cursor(seq=found).position

@@ -5,21 +5,19 @@ What a client of theirs keeps here by itself (`Kept`) stands beside the text of 
 stands beside the first one, and the message is what the newest says.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Raw
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.errors import EntryNotFound
-from threadkeep.store.base import MAX_LIMIT
 from threadkeep.store.values import Snapshot
-from threadkeep_protocols.chats import MOST_SEARCHED
+from threadkeep_protocols.chats import MOST_SEARCHED, log_behind
 from threadkeep_protocols.parts import AnswerReader
 
 FORM = "assistant-ui"
@@ -191,8 +189,9 @@ async def read_tree(
     tree = MessageTree()
     for reach in REACHES:
         start, tree = max(0, end - reach), MessageTree()
-        for entry in await _entries(chat, start, end):
-            tree.take(entry)
+        async for entry in log_behind(chat, start):
+            if entry.seq <= end:
+                tree.take(entry)
         if snapshot is not None:
             tree.add_present(snapshot)
         if not start:
@@ -201,18 +200,6 @@ async def read_tree(
         if enough(tree):
             break
     return tree
-
-
-async def _entries(chat: ConversationHandle, start: int, end: int) -> Sequence[Entry]:
-    """Return the entries behind `start`, up to `end`."""
-    found: list[Entry] = []
-    while start < end:
-        page = await chat.reading.log(Cursor(seq=start), limit=min(MAX_LIMIT, end - start))
-        if not page.entries:
-            break
-        found += page.entries
-        start = page.entries[-1].seq
-    return found
 
 
 async def tree_with(chat: ConversationHandle, *ids: str | None) -> MessageTree:

@@ -38,7 +38,7 @@ from threadkeep.server.responses import Shown
 from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.sse import DialectEvent, sse_response
 from threadkeep.settings import Settings
-from threadkeep.store.base import MAX_LIMIT
+from threadkeep_protocols.chats import log_behind
 from threadkeep_protocols.dialects.exchange import Asking, Calling, DialectBody, Exchange, find, status_of
 from threadkeep_protocols.dialects.form import body_reader, described
 
@@ -185,15 +185,10 @@ async def _has_ended_before(conversation: ConversationHandle, cursor: Cursor) ->
     """Whether no turn is open and none has changed after the cursor."""
     if await conversation.turns():
         return False
-    seq = cursor.seq
-    while True:
-        page = await conversation.reading.log(Cursor(seq=seq))
-        changes = (entry.body for entry in page.entries if isinstance(entry.body, TurnChange))
-        if any(change.state is not TurnState.QUEUED for change in changes):
+    async for entry in log_behind(conversation, cursor.seq):
+        if isinstance(entry.body, TurnChange) and entry.body.state is not TurnState.QUEUED:
             return False
-        if len(page.entries) < MAX_LIMIT:
-            return True
-        seq = page.entries[-1].seq
+    return True
 
 
 async def _dialect_events(conversation: ConversationHandle, place: _Start) -> AsyncGenerator[DialectEvent, None]:

@@ -12,9 +12,9 @@ from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.errors import InvalidValue, TurnNotFound
 from threadkeep.tools.client import client_tools
 from threadkeep.tools.registry import Registry
-from threadkeep_protocols.chats import newest_first
+from threadkeep_protocols.chats import log_behind, newest_first
 from threadkeep_protocols.openai.ids import ResponseId
-from threadkeep_protocols.openai.stretch import Stretch, log_from, opening_of
+from threadkeep_protocols.openai.stretch import Stretch, opening_of
 from threadkeep_protocols.openai.taking import Decision
 
 Continued = tuple[int | None, list[Message]]
@@ -66,8 +66,8 @@ async def waiting_for(chat: ConversationHandle) -> str:
 async def _wait_about(chat: ConversationHandle, before: ResponseId | None, calls: set[str]) -> Entry:
     """Return the entry that tells of a wait for calls: the one at the end of a response, or else the newest."""
     if before is not None:
-        async for entry in log_from(chat, before.begin or before.turn - 1):
-            if isinstance(entry, Entry) and entry.turn == before.turn and _waits_for(entry, calls):
+        async for entry in log_behind(chat, before.begin or before.turn - 1):
+            if entry.turn == before.turn and _waits_for(entry, calls):
                 return entry
     else:
         async for entry in newest_first(chat):

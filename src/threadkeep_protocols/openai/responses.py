@@ -20,7 +20,7 @@ from threadkeep.server.middleware.tracking import unless_gone
 from threadkeep.server.requests import Key
 from threadkeep.server.sse import EventStream, encode
 from threadkeep.settings import Settings
-from threadkeep.store.values import Draft
+from threadkeep_protocols.chats import log_behind
 from threadkeep_protocols.dialects.form import body_reader
 from threadkeep_protocols.openai.aside import Aside
 from threadkeep_protocols.openai.asking import REQUEST, Asking, Request, digest_of
@@ -30,7 +30,7 @@ from threadkeep_protocols.openai.conversations import After, Limit
 from threadkeep_protocols.openai.events import behind
 from threadkeep_protocols.openai.ids import ResponseId, conversation_of
 from threadkeep_protocols.openai.items import Json, decision_item, message_item
-from threadkeep_protocols.openai.stretch import Stretch, log_from
+from threadkeep_protocols.openai.stretch import Stretch
 from threadkeep_protocols.wire import stream_room
 
 _ROOM = [Depends(stream_room)]
@@ -131,11 +131,10 @@ def add_responses(router: APIRouter, conversations: Conversations, settings: Set
 async def _decided(stretch: Stretch, begin: int) -> list[Json]:
     """Return what was answered about the calls of the wait before a response."""
     items: list[Json] = []
-    async for entry in log_from(stretch.chat, begin):
-        is_said = isinstance(entry, Draft) or isinstance(entry.body, Message)
-        if is_said and entry.turn == stretch.turn.number:
+    async for entry in log_behind(stretch.chat, begin):
+        if isinstance(entry.body, Message) and entry.turn == stretch.turn.number:
             break
-        if isinstance(entry, Entry) and isinstance(entry.body, Approval):
+        if isinstance(entry.body, Approval):
             items.append(decision_item(entry.body, entry.seq))
     return items
 
@@ -144,15 +143,9 @@ async def _delete(stretch: Stretch) -> None:
     """Delete the conversation that a response made for itself, if nothing else was said in it."""
     chat, number = stretch.chat, stretch.turn.number
     if REQUEST in (await chat.read()).metadata and stretch.begin is None:
-        async for entry in log_from(chat, 0):
-            if not isinstance(entry, Draft) and entry.turn not in (None, number):
-                break
-            if (
-                isinstance(entry, Entry)
-                and isinstance(entry.body, Message)
-                and entry.turn is None
-                and entry.seq > number
-            ):
+        async for entry in log_behind(chat, 0):
+            is_said_later = isinstance(entry.body, Message) and entry.turn is None and entry.seq > number
+            if entry.turn not in (None, number) or is_said_later:
                 break
         else:
             await chat.delete()

@@ -1,6 +1,6 @@
 """Stretches of turns: what one response tells, from the beginning of a turn or from a wait, to its end or next wait."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Any
 
@@ -14,10 +14,8 @@ from threadkeep.conversation.turn import ClientTool, TurnChange, TurnState
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidCursor, NotFound
-from threadkeep.store.base import MAX_LIMIT
-from threadkeep.store.values import Draft
 from threadkeep.turn_handle import TurnHandle
-from threadkeep_protocols.chats import who_is_asked
+from threadkeep_protocols.chats import log_behind, pages_behind, who_is_asked
 from threadkeep_protocols.openai.events import Callers, EventWriter
 from threadkeep_protocols.openai.ids import CONVERSATION, ResponseId
 from threadkeep_protocols.openai.items import Json
@@ -27,19 +25,6 @@ FORM = "openai"
 """The form of the part that keeps, beside a question, what its sender said of the response."""
 _OPENING = 4
 """Among so many entries are the question of a turn and the change with which it begins."""
-
-
-async def log_from(chat: ConversationHandle, seq: int) -> AsyncIterator[Entry | Draft]:
-    """Yield what the log holds behind an entry, and at last the text that is being written."""
-    while True:
-        page = await chat.reading.log(Cursor(seq=seq), limit=MAX_LIMIT)
-        for entry in page.entries:
-            yield entry
-        if len(page.entries) < MAX_LIMIT:
-            if page.draft is not None:
-                yield page.draft
-            return
-        seq = page.entries[-1].seq
 
 
 async def opening_of(chat: ConversationHandle, turn: int) -> tuple[list[Entry], TurnChange]:
@@ -82,8 +67,8 @@ class Stretch:
         return self
 
     async def _read_before(self, begin: int) -> None:
-        async for entry in log_from(self.chat, self.turn.number - 1):
-            if isinstance(entry, Draft) or entry.seq > begin:
+        async for entry in log_behind(self.chat, self.turn.number - 1):
+            if entry.seq > begin:
                 break
             if not self._is_mine(entry):
                 continue
@@ -166,16 +151,15 @@ class Stretch:
     async def whole(self) -> Json:
         """Return the response as it is now."""
         state, end = TurnState.QUEUED if self.begin is None else TurnState.RUNNING, None
-        async for entry in log_from(self.chat, self.begin or self.turn.number - 1):
-            if isinstance(entry, Draft):
-                if entry.turn == self.turn.number:
-                    self._tell(self._reader.take_draft(entry.message, entry.text))
-            elif self._is_mine(entry):
+        async for page in pages_behind(self.chat, self.begin or self.turn.number - 1):
+            for entry in filter(self._is_mine, page.entries):
                 self._tell(self._reader.take_entry(entry))
                 if isinstance(entry.body, TurnChange):
                     state, end = entry.body.state, self._reader.end
                     if state is TurnState.WAITING or not state.is_open:
-                        break
+                        return self.writer.state(state, end)
+            if page.draft is not None and page.draft.turn == self.turn.number:
+                self._tell(self._reader.take_draft(page.draft.message, page.draft.text))
         return self.writer.state(state, end)
 
     def _tell(self, changes: list[Any]) -> None:
