@@ -2,24 +2,35 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import httpx2
 from mcp import Client
 from mcp.client.client import ConnectMode
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.integration.serving import PATIENCE, Server
+from tests.integration.breaking import Breaking, Breaks
+from tests.integration.serving import PATIENCE
 
 OLD, NEW = "legacy", "2026-07-28"
 ERAS: tuple[ConnectMode, ...] = (OLD, NEW)
 """The protocol with a handshake, which most programs speak, and the one without."""
 
 
+class Served(Protocol):
+    """A server at an address."""
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+
+
 @asynccontextmanager
-async def mcp_client(server: Server, headers: dict[str, str], era: ConnectMode = NEW) -> AsyncIterator[Client]:
-    """Connect as somebody."""
-    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
+async def mcp_client(
+    server: Served, headers: dict[str, str], era: ConnectMode = NEW, breaks: Breaks = lambda request: None
+) -> AsyncIterator[Client]:
+    """Connect as somebody, perhaps over a network that breaks."""
+    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE, transport=Breaking(breaks)) as http:
         transport = streamable_http_client(f"{server.url}/mcp", http_client=http)
         async with Client(transport, mode=era) as client:
             yield client

@@ -2,17 +2,23 @@
 
 import asyncio
 import json
+import random
 import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from mcp import MCPError
 from mcp.client.client import ConnectMode
 
+from tests.browser.waiting import patiently
 from tests.clients import NODE, client
 from tests.documents import ROOT
+from tests.integration.breaking import places
+from tests.integration.killable import killable
 from tests.integration.mcp_clients import ERAS, NEW, OLD, call, mcp_client
+from tests.integration.obliging import obliging
 from tests.integration.serving import PATIENCE, Server, serving
 from tests.unit.threadkeep_protocols.dialects.serving import HELPER
 from threadkeep.conversation.api_key import KeyRole
@@ -139,6 +145,65 @@ async def test_an_answer_is_written_whether_somebody_waits_for_it_or_not() -> No
             read = await call(client, "read_conversation", conversation=row["id"])
         assert "It is here." in read["text"]
         assert "Nothing." in read["text"]
+
+
+async def test_a_call_whose_answer_is_cut_is_sent_again_with_its_key_and_done_once() -> None:
+    chance, names = random.Random(27), ("send_message", "append_note")
+    async with obliging() as server:
+        for number in range(places(30)):
+            name, key = names[number % 2], f"call {number}"
+            asked = {"text": f"number {number} of them", "key": key}
+            cut = chance.randrange(500)
+            with pytest.raises(ExceptionGroup):
+                async with mcp_client(server, {}, breaks=lambda request, cut=cut: cut) as weak:  # type: ignore[misc]
+                    await weak.call_tool(name, asked)
+            async with mcp_client(server, {}) as client:
+                done = await call(client, name, **asked)
+                read = await call(client, "read_conversation", conversation=done["conversation"])
+            assert len(read["messages"]) == 1 + (name == "send_message"), (cut, read["text"])
+            listed = (await server.client.get("/v1/conversations", params={"limit": 1})).json()["data"]
+            assert listed[0]["id"] == done["conversation"], "there is one conversation for each key"
+
+
+async def test_a_message_survives_its_server_and_its_key_finds_the_answer(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"text": "count 40", "key": "once", "wait": 600}
+    async with killable(tmp_path, pace=0.02) as server:
+
+        async def ask_and_kill() -> None:
+            async with mcp_client(server, {}) as client:
+                begun = asyncio.create_task(call(client, "send_message", **asked))
+                await _written(server.url, "8 9 10 ")
+                await server.kill()
+                await begun
+
+        with pytest.raises(ExceptionGroup):
+            await ask_and_kill()
+        await server.start()
+        async with mcp_client(server, {}) as client:
+            done = await call(client, "send_message", **asked)
+            assert done["state"] == "completed"
+            read = await call(client, "read_conversation", conversation=done["conversation"])
+            assert "8 9 10 " in read["text"], "what was said before"
+            assert done["answer"] in read["text"]
+            assert len((await client.list_resources()).resources) == 1
+
+
+async def _written(url: str, text: str) -> None:
+    """Wait until this was written in the only conversation of a server."""
+    async with httpx.AsyncClient(base_url=url, timeout=PATIENCE) as http:
+        rows: list[Any] = []
+
+        async def is_begun() -> bool:
+            rows[:] = (await http.get("/v1/conversations")).json()["data"]
+            return bool(rows)
+
+        await patiently(is_begun)
+        said = ""
+        async with http.stream("GET", f"/v1/conversations/{rows[0]['id']}/events?after=0") as events:
+            async for line in events.aiter_lines():
+                said += json.loads(line[5:]).get("text", "") if line.startswith("data:") else ""
+                if text in said:
+                    return
 
 
 async def until_running(server: Server) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import json
-import os
 import random
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -21,11 +20,12 @@ from openai import AsyncOpenAI, OpenAI
 from tests.clients import NODE, node_tests
 from tests.clients import client as npm_client
 from tests.documents import ROOT, blocks_of
+from tests.integration.breaking import Breaking, Breaks, places
 from tests.integration.killable import Killable, killable
 from tests.integration.obliging import obliging
 from tests.integration.serving import Server, serving
 
-CUTS = int(os.environ.get("THREADKEEP_CUTS", "100"))
+CUTS = places(100)
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC"
 LOCATE: Any = {
     "type": "function",
@@ -36,47 +36,6 @@ LOCATE: Any = {
 }
 Client = Any
 """An `AsyncOpenAI`: what its methods return are unions that each test would have to take apart."""
-Breaks = Callable[[httpx2.Request], int | None]
-
-
-class Breaking(httpx2.AsyncHTTPTransport):
-    """A network that breaks: `breaks` tells after how many bytes of an answer, 0 before any of it arrives."""
-
-    def __init__(self, breaks: Breaks) -> None:
-        super().__init__()
-        self.breaks = breaks
-        self.asked: list[httpx2.Request] = []
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        self.asked.append(request)
-        answer = await super().handle_async_request(request)
-        most = self.breaks(request)
-        if most == 0:
-            await answer.aclose()
-            raise httpx2.ReadError("broken", request=request)
-        return (
-            answer
-            if most is None
-            else httpx2.Response(answer.status_code, headers=answer.headers, stream=Cut(answer, most))
-        )
-
-
-class Cut(httpx2.AsyncByteStream):
-    """The beginning of an answer."""
-
-    def __init__(self, answer: httpx2.Response, most: int) -> None:
-        self._answer = answer
-        self._left = most
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._answer.aiter_raw():
-            yield chunk[: self._left]
-            self._left -= len(chunk)
-            if self._left <= 0:
-                raise httpx2.ReadError("broken")
-
-    async def aclose(self) -> None:
-        await self._answer.aclose()
 
 
 _open: list[AsyncOpenAI] = []

@@ -24,6 +24,10 @@ export const cutting = (bytes, error = new TypeError("network error")) => async 
   return new Response(answer.body?.pipeThrough(cut) ?? null, { status: answer.status, headers: answer.headers });
 };
 
+/** Where streams of so many bytes are cut: at a few random places, or at as many as the environment says. */
+export const places = (bytes, few) =>
+  Array.from({ length: Number(process.env.THREADKEEP_CUTS ?? few) }, () => 1 + Math.floor(Math.random() * bytes));
+
 /** A server of its own on a store, that writes slowly: `start` it, wait for that, and `kill` it. */
 export class KillableServer {
   async start() {
