@@ -15,11 +15,15 @@ import {
   ThreadListItemPrimitive,
   ThreadListPrimitive,
   ThreadPrimitive,
+  makeAssistantTool,
   useAui,
   useAuiState,
 } from "@assistant-ui/react";
 import { AssistantChatTransport, useAISDKChat, useChatRuntime } from "@assistant-ui/react-ai-sdk";
-import { lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
+import {
+  lastAssistantMessageIsCompleteWithApprovalResponses as isDecided,
+  lastAssistantMessageIsCompleteWithToolCalls as isDone,
+} from "ai";
 import { useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 
@@ -38,11 +42,19 @@ const resumable = {
   resumeApi: (id) => `${chats}/${encodeURIComponent(remote.get(id) ?? id)}/stream`,
 };
 
+// A tool that the page runs: its definition goes along with each message, and the turn waits for what it gives.
+const Clock = makeAssistantTool({
+  toolName: "clock",
+  description: "What time it is where the person is.",
+  parameters: { type: "object", properties: {} },
+  execute: async () => new Date().toTimeString(),
+});
+
 function App() {
   const runtime = useChatRuntime({
     cloud,
     transport: new AssistantChatTransport({ api: chats, resumable }),
-    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    sendAutomaticallyWhen: (now) => isDecided(now) || isDone(now),
     onThreadIdChange: (thread) => history.replaceState(null, "", thread ? `#${thread}` : "#"),
   });
   const [opened] = useState(() => location.hash.slice(1));
@@ -51,6 +63,7 @@ function App() {
   }, [opened, runtime]);
   return (
     <AssistantRuntimeProvider runtime={runtime}>
+      <Clock />
       <nav>
         <ThreadListPrimitive.Root>
           <ThreadListPrimitive.New>New thread</ThreadListPrimitive.New>

@@ -62,7 +62,9 @@ async def messages_in(server: Server, thread: str) -> list[dict[str, Any]]:
     return found
 
 
-async def test_an_answer_goes_on_through_a_reload_and_an_edit_is_a_branch(context: BrowserContext, app: str) -> None:
+async def test_an_answer_goes_on_through_a_reload_and_in_a_second_tab_and_an_edit_is_a_branch(
+    context: BrowserContext, app: str
+) -> None:
     gate, end = asyncio.Event(), asyncio.Event()
     model = ScriptedModel(
         [Text("It begins "), gate, Text("and goes on "), end, Text("to its end."), Stopped("stop")],
@@ -75,10 +77,16 @@ async def test_an_answer_goes_on_through_a_reload_and_an_edit_is_a_branch(contex
         await tab.shows("First question", "It begins")
         await tab.page.reload()
         await tab.shows("First question", "It begins")
+        other = ThreadTab(await context.new_page(), app, server.url)
+        await other.open(tab.chat)
+        await other.shows("First question", "It begins")
         gate.set()
-        await tab.shows("First question", "It begins and goes on")
+        for each in (tab, other):
+            await each.shows("First question", "It begins and goes on")
         end.set()
-        await tab.shows("First question", "It begins and goes on to its end.")
+        for each in (tab, other):
+            await each.shows("First question", "It begins and goes on to its end.")
+        await other.page.close()
         await tab.say("Second question")
         await tab.shows("First question", "to its end.", "Second question", "Second.")
         await tab.edit(1, "Another question")
@@ -175,6 +183,19 @@ async def test_a_tool_waits_for_a_person_through_a_reload(context: BrowserContex
         results = [each["content"] for each in await messages_in(server, tab.chat) if each["role"] == "tool"]
         assert results[0] == "removed hall 0"
         assert "removed" not in results[1]
+
+
+async def test_a_tool_of_the_page_runs_there(context: BrowserContext, app: str) -> None:
+    async with obliging(cors_origins=(app,)) as server:
+        tab = ThreadTab(await context.new_page(), app, server.url)
+        await tab.open()
+        await tab.say("use look clock\nuse clock\ndone")
+        await expect(tab.answers).to_contain_text("done")
+        await expect(tab.page.get_by_test_id("tool").first).to_contain_text("GMT")
+        results = [each["content"] for each in await messages_in(server, tab.chat) if each["role"] == "tool"]
+        assert sorted("GMT" in result for result in results) == [False, True, True]
+        await tab.page.reload()
+        await tab.shows("use look clock", "done")
 
 
 async def test_a_picture_is_uploaded_sent_and_seen_after_a_reload(context: BrowserContext, app: str) -> None:

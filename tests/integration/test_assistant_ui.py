@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests import documents
 from tests.backends import url_of
 from tests.clients import NODE, client, node_tests
 from tests.integration.obliging import obliging
@@ -29,6 +30,15 @@ async def test_the_client_of_assistant_cloud_does_what_its_own_tests_say(
 ) -> None:
     async with obliging(url_of(backend, tmp_path, request), pace=0.002) as server:
         await node_tests("assistant-ui", TESTS, tmp_path, THREADKEEP_URL=server.url)
+
+
+def test_the_how_to_names_the_releases_that_the_tests_drive() -> None:
+    page = (documents.ROOT / "docs" / "howto" / "use-assistant-ui.md").read_text(encoding="utf-8")
+    (line,) = (line for line in page.splitlines() if line.startswith("npm install "))
+    named = dict(each.rsplit("@", 1) for each in line.split()[2:])
+    manifest = documents.ROOT / "requirements" / "clients" / "assistant-ui" / "package.json"
+    pinned = json.loads(manifest.read_text(encoding="utf-8"))["dependencies"]
+    assert named == {name: pinned[name] for name in named}
 
 
 SIGNS_IN = """
