@@ -7,6 +7,8 @@ import pytest
 from tests.told import name_of
 from tests.unit.threadkeep_protocols.dialects.serving import Served, assert_problem, events_in, names_and_data, serving
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.ids import new_id
+from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import ModelRefused
 from threadkeep.llm.base import Text
 from threadkeep.testing.scripted_model import says, wants
@@ -129,7 +131,12 @@ async def test_who_was_told_everything_is_told_to_stop_asking() -> None:
         assert (over.status_code, over.content) == (204, b"")
         over = await served.client.get("/stream", params={"session_id": id, "after": cursor})
         assert (over.status_code, over.content) == (204, b"")
+        notes = [Message(id=new_id(), role=Role.USER, content="a note") for _ in range(120)]
+        chat = await served.conversations.get(id)
+        await chat.append(*notes)  # more than the log shows at once
         await _chat(served, "more", session_id=id)
+        for turn in await chat.turns():
+            await chat.turn(turn.number).outcome()
         assert "Again." in await _told(served, id, cursor)
 
 
