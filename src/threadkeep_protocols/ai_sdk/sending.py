@@ -32,42 +32,46 @@ async def answering(
     *before, last = body.all
     if last.role == "assistant":
         return await _go_on(chat, last)
-    tools = tools_of_client(conversations, chat.value, body.definitions())
+    waits = any(turn.state is TurnState.WAITING for turn in await chat.turns())
+    # Who asks for something else instead has refused: a front end could not answer behind that any more.
+    how: dict[str, Any] = {"policy": BusyPolicy.INTERRUPT if waits else BusyPolicy.QUEUE}
+    how["tools"] = tools_of_client(conversations, chat.value, body.definitions())
     if body.trigger == "regenerate-message":
         found = await question(chat, last)
         if found is not None:
-            return Answering(await chat.regenerate(found.seq, key=key, tools=tools))
+            return Answering(await chat.accept(None, parent=found.seq, key=key, **how))
     if chat.value.head is None and before:
         await _bring(chat, before)
-    waits = any(turn.state is TurnState.WAITING for turn in await chat.turns())
-    # Who says something else instead has refused: a front end could not answer behind its own message any more.
-    how: dict[str, Any] = {"tools": tools, "policy": BusyPolicy.INTERRUPT if waits else BusyPolicy.QUEUE}
     content = await content_of(last, conversations, chat.scope)
-    return Answering(await _send(chat, body, content, key=key, **how))
+    return Answering(await _send(chat, body, content, key, how))
 
 
-async def _send(chat: ConversationHandle, body: ChatBody, content: list[Any], **how: Any) -> TurnHandle:
+async def _send(
+    chat: ConversationHandle, body: ChatBody, content: list[Any], key: Key | None, how: dict[str, Any]
+) -> TurnHandle:
     """Store a message behind the one that the client has before it, or beside the one that it edits."""
     *before, last = body.all
     is_edit = body.messageId is not None and body.messageId == last.id
     parent = await place_behind(chat, before[-1]) if before else body.beginning(chat.value)
     if not is_edit:
         with suppress(KeyReused):
-            return await chat.accept(content, parent=parent, id=last.own_id, **how)
+            return await chat.accept(content, parent=parent, id=last.own_id, key=key, **how)
     known = await question(chat, last)
     if known is not None and isinstance(known.body, Message) and known.body.content == last.text:
-        return await _again(chat, known.turn, known.seq, how["tools"])
+        return await _again(chat, known.turn, known.seq, how)
     beside = parent if known is None else known.parent or 0
-    return await chat.accept(content, parent=beside, id=last.edited_id(beside or 0), **how)
+    return await chat.accept(content, parent=beside, id=last.edited_id(beside or 0), key=key, **how)
 
 
-async def _again(chat: ConversationHandle, turn: int | None, entry: int, tools: list[dict[str, Any]]) -> TurnHandle:
+async def _again(chat: ConversationHandle, turn: int | None, entry: int, how: dict[str, Any]) -> TurnHandle:
     """Answer a message that was sent before: a repeated request gets the turn that it began, a later one another."""
     newest = [each.number for each in await chat.turns()]
     head = (await chat.read()).head
     if head is not None:
         newest.append((await chat.reading.entry(head)).turn or 0)
-    return chat.turn(turn) if turn is not None and turn in newest else await chat.regenerate(entry, tools=tools)
+    if turn is not None and turn in newest:
+        return chat.turn(turn)
+    return await chat.accept(None, parent=entry, **how)
 
 
 async def _bring(chat: ConversationHandle, before: Sequence[UiMessage]) -> None:

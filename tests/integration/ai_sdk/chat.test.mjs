@@ -417,6 +417,12 @@ test("who says something else instead of an answer about a call has refused it",
     assert.deepEqual(log.map(text), ["use " + call + "\ndone", "One moment. ", "never mind", "never mind "]);
     assert.match(tools(log[1])[0].state, /output-(error|denied)/);
     assert.equal(log[1].metadata.state, undefined);
+    const again = running({ paint: () => {} });
+    await again.sendMessage({ text: `use ${call}\ndone` });
+    await again.regenerate();
+    assert.equal(again.messages[1].metadata.state, "waiting");
+    assert.equal(again.messages[1].metadata.branches.length, 2);
+    assert.deepEqual((await history(again.id)).map(text), again.messages.map(text));
   }
 });
 
