@@ -1,6 +1,8 @@
 """What clients say under ids of their own: how such a message is named here, and where it is in the log."""
 
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -8,6 +10,7 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.ids import id_of
 from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.parts import BETWEEN_TEXTS
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.server.requests import SentText
@@ -15,6 +18,12 @@ from threadkeep_protocols.chats import log_behind, newest_first
 
 _DERIVED = 9
 """How many characters are put behind the id of a message for one that is an edit of it: a dot and a digest."""
+
+
+def text_in(parts: Iterable[Mapping[str, Any]]) -> str:
+    """Return all that parts of the type `text` say."""
+    texts = (part.get("text") for part in parts if part.get("type") == "text")
+    return BETWEEN_TEXTS.join(text for text in texts if isinstance(text, str) and text)
 
 
 class Said(BaseModel):

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
+from threadkeep.conversation.message import Usage
 from threadkeep.errors import ThreadkeepError
 from threadkeep.server.identity.guards import Actor
 from threadkeep.server.limits import limits_of
@@ -55,6 +56,16 @@ def data_event(chunk: Told) -> bytes:
     for end_of_line in "\u2028\u2029\x85":
         text = text.replace(end_of_line, f"\\u{ord(end_of_line):04x}")
     return f"data: {text}\n\n".encode()
+
+
+def usage_json(usage: Usage) -> dict[str, Any]:
+    """Return what an answer took in the words that the AI SDK and AG-UI share."""
+    return {
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        "totalTokens": usage.input_tokens + usage.output_tokens,
+        "cachedInputTokens": usage.cached_tokens,
+    }
 
 
 def route_with(shape: Shape) -> type[APIRoute]:

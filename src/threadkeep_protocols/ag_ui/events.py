@@ -6,7 +6,7 @@ goes on behind a snapshot is begun again, which adds nothing to what they have o
 
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.turn import TurnState
-from threadkeep_protocols.ag_ui.showing import Json, activity, arguments, result_content, result_id, usage_json
+from threadkeep_protocols.ag_ui.showing import Json, activity, arguments, result_content, result_id
 from threadkeep_protocols.parts import (
     AnswerCall,
     AnswerEnded,
@@ -20,6 +20,7 @@ from threadkeep_protocols.parts import (
     StepEnded,
     TextGrew,
 )
+from threadkeep_protocols.wire import usage_json
 
 VERSION = "1.0"
 APPROVAL = {
@@ -85,7 +86,8 @@ class EventWriter:
         usage: Json = {}
         metadata: Json = {}
         if reader is not None and end is not None:
-            usage = {} if reader.usage is None else {"usage": [usage_json(reader.usage, reader.model)]}
+            model = {} if reader.model is None else {"model": reader.model}
+            usage = {} if reader.usage is None else {"usage": [{**model, **usage_json(reader.usage)}]}
             metadata = {"metadata": {"threadkeep": {"turn": reader.turn, "state": end.state.value}}}
         if end is not None and end.failure is not None:
             failed = {"message": end.failure.detail, "code": end.failure.code}

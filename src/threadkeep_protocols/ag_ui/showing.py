@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.message import Message, Usage
+from threadkeep.conversation.message import Message
 from threadkeep.conversation.parts import Attachment, Data, in_order
 from threadkeep_protocols.ag_ui.taking import CONTEXT
 from threadkeep_protocols.parts import AnswerBlock, AnswerCall, AnswerPart, AnswerReader, AnswerText
@@ -50,17 +50,6 @@ def activity(part: AnswerBlock | AnswerPart) -> Json:
     else:
         fields = part.part.model_dump(mode="json", exclude={"at"})
     return {"activityType": fields["type"], "content": fields}
-
-
-def usage_json(usage: Usage, model: str | None) -> Json:
-    """Return what an answer took in the words of AG-UI."""
-    told: Json = {
-        "inputTokens": usage.input_tokens,
-        "outputTokens": usage.output_tokens,
-        "totalTokens": usage.input_tokens + usage.output_tokens,
-        "cachedInputTokens": usage.cached_tokens,
-    }
-    return told if model is None else {"model": model, **told}
 
 
 def shown(items: Iterable[Entry | AnswerReader]) -> list[Json]:

@@ -11,7 +11,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue
 from threadkeep.server.requests import SentText
 from threadkeep_protocols.files import OUR_FILES, kept_file
-from threadkeep_protocols.said import Said
+from threadkeep_protocols.said import Said, text_in
 
 MOST_MESSAGES = 10_000
 MOST_PARTS = 1000
@@ -33,10 +33,7 @@ class AgMessage(Said):
     @property
     def text(self) -> str:
         """All that it says."""
-        if isinstance(self.content, str):
-            return self.content
-        texts = (part.get("text") for part in self.parts() if part.get("type") == "text")
-        return "\n\n".join(text for text in texts if isinstance(text, str) and text)
+        return text_in(self.parts())
 
     def parts(self) -> list[dict[str, Any]]:
         """What it says, piece by piece."""

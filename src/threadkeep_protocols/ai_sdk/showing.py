@@ -6,11 +6,12 @@ from typing import Any
 
 from threadkeep.conversation.blocks import Citation
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.message import Message, Usage
+from threadkeep.conversation.message import Message
 from threadkeep.conversation.parts import Attachment, CitationPart, Data, Part, Raw, in_order
 from threadkeep.conversation.turn import TurnState
 from threadkeep.store.values import Snapshot
 from threadkeep_protocols.parts import AnswerBlock, AnswerCall, AnswerPart, AnswerReader, AnswerText, AnyAnswerPart
+from threadkeep_protocols.wire import usage_json
 
 Asks = Callable[[str], bool]
 """Whether somebody is asked before a tool with this name runs: a person, or the browser, which runs it."""
@@ -71,17 +72,6 @@ def data_part(part: Part) -> Json:
     return {"type": f"data-{part.type}", "data": fields}
 
 
-def usage_json(usage: Usage) -> Json:
-    """Return what an answer took in the words of the AI SDK."""
-    told: Json = {
-        "inputTokens": usage.input_tokens,
-        "outputTokens": usage.output_tokens,
-        "totalTokens": usage.input_tokens + usage.output_tokens,
-        "cachedInputTokens": usage.cached_tokens,
-    }
-    return told if usage.cost is None else {**told, "cost": usage.cost.model_dump(mode="json")}
-
-
 def answer_metadata(reader: AnswerReader, siblings: Iterable[int]) -> Json:
     """Return what is known of an answer beside its parts: `branches` are the entries that stand beside it."""
     told: Json = {"turn": reader.turn}
@@ -91,6 +81,8 @@ def answer_metadata(reader: AnswerReader, siblings: Iterable[int]) -> Json:
         told["model"] = reader.model
     if reader.usage is not None:
         told["usage"] = usage_json(reader.usage)
+        if reader.usage.cost is not None:
+            told["usage"]["cost"] = reader.usage.cost.model_dump(mode="json")
     if reader.end is not None:
         told["state"] = reader.end.state.value
         if reader.end.failure is not None:

@@ -12,7 +12,7 @@ from threadkeep.errors import InvalidValue
 from threadkeep.server.requests import SentText
 from threadkeep.tools.client import MOST_CLIENT_TOOLS
 from threadkeep_protocols.files import kept_file
-from threadkeep_protocols.said import Said
+from threadkeep_protocols.said import Said, text_in
 
 MOST_MESSAGES = 10_000
 MOST_PARTS = 1000
@@ -28,8 +28,7 @@ class UiMessage(Said):
     @property
     def text(self) -> str:
         """All that it says."""
-        texts = (part.get("text") for part in self.parts if part.get("type") == "text")
-        return "\n\n".join(text for text in texts if isinstance(text, str) and text) or self.content
+        return text_in(self.parts) or self.content
 
     def tools(self) -> list[dict[str, Any]]:
         """Its parts that are tool calls."""

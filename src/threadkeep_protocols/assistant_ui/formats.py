@@ -6,9 +6,9 @@
 from typing import Any
 
 from threadkeep.conversation.message import Role
-from threadkeep.conversation.parts import BETWEEN_TEXTS
 from threadkeep.errors import InvalidValue
 from threadkeep_protocols.ai_sdk.showing import Json
+from threadkeep_protocols.said import text_in
 
 AUI = "aui/v0"
 AI_SDK = ("ai-sdk/v5", "ai-sdk/v6")
@@ -25,8 +25,7 @@ def parts_of(content: Json) -> list[Json]:
 
 def text_of(content: Json) -> str:
     """Return all that a message says."""
-    texts = (part.get("text") for part in parts_of(content) if part.get("type") == "text")
-    return BETWEEN_TEXTS.join(text for text in texts if isinstance(text, str) and text)
+    return text_in(parts_of(content))
 
 
 def role_of(content: Json) -> Role:
