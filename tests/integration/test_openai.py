@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import random
+import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing
@@ -218,7 +219,7 @@ async def test_a_server_killed_in_mid_answer_goes_on_and_its_clients_with_it(tmp
         async def read_and_kill() -> None:
             async for event in stream:
                 told.take(event)
-                if event.type == "response.output_text.delta" and event.delta == "9 ":
+                if any(" 9 " in text for text in told.texts.values()):
                     await server.kill()
 
         with pytest.raises(openai.APIConnectionError):
@@ -226,7 +227,7 @@ async def test_a_server_killed_in_mid_answer_goes_on_and_its_clients_with_it(tmp
         await server.start()
         await whole_of(told, ask, lambda: pytest.fail("its id is known"))
         await told.is_log(ask)
-        assert " 8 9 [Threadkeep: Your previous answer was cut off" in told.response.output_text
+        assert re.search(r" 8 9 [\d ]*\[Threadkeep: Your previous answer was cut off", told.response.output_text)
         # Who did not stream, and whose client sent the request again, gets the answer to the first one.
         answered = await waiting
         assert answered.output_text.startswith("0 1 2 ")
