@@ -6,9 +6,11 @@ import itertools
 import json
 import os
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.acceptance.stream_reader import Reader
@@ -111,6 +113,12 @@ async def test_a_stream_that_is_cut_anywhere_ends_as_one_that_is_not(
     backend: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     cuts, seeds = 0, itertools.count(20261119)
-    async with serving(url_of(backend, tmp_path, request), user_requests_per_second=0) as server:
+    # What a server closes because it was idle must not be used again in just that moment.
+    once = httpx.Limits(max_keepalive_connections=0)
+    async with (
+        serving(url_of(backend, tmp_path, request), user_requests_per_second=0) as served,
+        httpx.AsyncClient(base_url=served.url, timeout=PATIENCE, limits=once) as client,
+    ):
+        server = replace(served, client=client)
         while cuts < CUTS / 2:
             cuts += sum(await asyncio.gather(*(_scene(server, seed) for seed in itertools.islice(seeds, AT_ONCE))))
