@@ -126,6 +126,6 @@ async def test_openapi_typescript_makes_one(tmp_path: Path) -> None:
     run(NODE, modules / "typescript" / "bin" / "tsc", *options, "smoke.ts", "process.d.ts", cwd=tmp_path)
     async with serving(auth="keys", share=True) as server:
         assert await spoken_to(server, NODE, "smoke.ts", cwd=tmp_path) == "user,assistant conversation_not_found"
-        (tmp_path / "shown.ts").write_text(f"{at(server, 'typescript')}console.log(data?.message?.role, error);")
+        (tmp_path / "shown.ts").write_text(f"{at(server, 'typescript')}console.log(made?.title, Boolean(data), error);")
         run(NODE, modules / "typescript" / "bin" / "tsc", *options, "shown.ts", "process.d.ts", cwd=tmp_path)
-        assert await spoken_to(server, NODE, "shown.ts", cwd=tmp_path) == "assistant undefined"
+        assert await spoken_to(server, NODE, "shown.ts", cwd=tmp_path) == "Weather true undefined"
