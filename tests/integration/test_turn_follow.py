@@ -140,6 +140,10 @@ async def test_every_cursor_of_a_conversation_leads_to_exactly_the_rest_of_it(pr
             (name_of(e), data_of(e), e.cursor) for e in whole[place + 1 :]
         ]
         assert await chat.cursor(event.cursor.position) == event.cursor
+    for event in (event for event in whole if not event.cursor.index and not event.cursor.message):
+        assert event.cursor.position is not None
+        async with aclosing(chat.follow(await chat.cursor(event.cursor.position - 1))) as events:
+            assert (await anext(events)).what == event.what, "the number before that of an event leads past it"
 
 
 async def test_a_reader_without_a_cursor_begins_in_the_present(processes: Processes) -> None:

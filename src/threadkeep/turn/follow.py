@@ -191,9 +191,10 @@ def _of_entry(entry: Entry, cursor: Cursor, seen: int) -> Iterator[Event]:
             cursor = event.cursor
             yield event
         writing = None
-    happened = _happened(entry)[seen:]
-    for place, what in enumerate(happened, start=seen + 1):
-        last = place == seen + len(happened)
+    happened = _happened(entry)
+    seen = min(seen, len(happened) - 1)  # a number may lie behind the places of all its events, before the last one
+    for place, what in enumerate(happened[seen:], start=seen + 1):
+        last = place == len(happened)
         behind = Cursor(seq=entry.seq, index=0 if last else place)
         if writing:
             behind = cursor.model_copy(update={"seq": behind.seq, "index": behind.index})
