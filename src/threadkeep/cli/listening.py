@@ -23,6 +23,9 @@ MOST_FILES = 65_536
 """The limit of open files that is asked for; with a larger one the system keeps a larger table."""
 LAST_SECONDS = 5
 """How long answers that are under way may take once everything else has stopped."""
+IDLE_SECONDS = 75
+"""How long a connection may wait for its next request: longer than proxies and load balancers keep one, commonly a
+minute, so that none of them asks on a connection that is just being closed."""
 AGAIN_SECONDS = 1.0
 """The pause after a connection for which there was no open file."""
 CLOSING_SECONDS = 1.0
@@ -73,6 +76,7 @@ class Server(uvicorn.Server):
             proxy_headers=bool(settings.trusted_proxies),
             forwarded_allow_ips=list(settings.trusted_proxies),
             server_header=False,
+            timeout_keep_alive=IDLE_SECONDS,
             timeout_graceful_shutdown=LAST_SECONDS,
         )
         super().__init__(config)

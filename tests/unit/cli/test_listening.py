@@ -105,3 +105,8 @@ async def test_without_an_open_file_for_a_connection_it_is_taken_later(
     server.should_exit = True
     await task
     assert full.times > 1
+
+
+async def test_a_connection_is_kept_for_longer_than_proxies_keep_it(listener: socket.socket) -> None:
+    async with serving(listener) as server:
+        assert server.config.timeout_keep_alive > 60
