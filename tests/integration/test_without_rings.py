@@ -79,7 +79,7 @@ class Alone:
         """Run it to its end. Without `site`, nothing but the chosen packages is found."""
         command = [sys.executable, "-S", *arguments]
         return subprocess.run(
-            command, cwd=self.folder, env=self._environment, input=said, capture_output=True, text=True, timeout=120
+            command, cwd=self.folder, env=self._environment, input=said, capture_output=True, text=True, timeout=280
         )
 
     def threadkeep(self, *arguments: str) -> tuple[int, str]:
