@@ -15,6 +15,8 @@ export class Scrolling {
     /** @type {{ seq: string | undefined, element: Element, top: number } | null} the first message in view, or a part of it */
     this.anchor = null;
     this.place = 0; // where the box was when it was last looked at
+    // How wide the bar is cannot be said in CSS; a container that can costs a third more with every key that is typed.
+    box.closest(".shell").style.setProperty("--bar", `${box.offsetWidth - box.clientWidth}px`);
     this.observer = new ResizeObserver(() => this.settle());
     this.observer.observe(box);
     this.observer.observe(box.firstElementChild);
