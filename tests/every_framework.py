@@ -252,10 +252,11 @@ async def test_two_who_save_at_once_lose_nothing(conversations: Conversations, u
 
 
 async def test_what_is_said_in_an_outage_is_there_afterwards(tmp_path: Path) -> None:
+    async with threadkeep.open(os.environ["THREADKEEP_TEST_URL"]) as others:
+        await others.admin.erasure.erase(ADA)
     async with before(os.environ["THREADKEEP_TEST_URL"]) as proxy:
         store = await open_spooling_store(proxy.url(), SpoolSettings(folder=tmp_path, patience=1.0))
         async with threadkeep.open(store) as conversations:
-            await conversations.admin.erasure.erase(ADA)
             ada = made(conversations, ADA)
             await ada.save("calm")
             proxy.fall_silent()

@@ -29,14 +29,17 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 import threadkeep
+from tests.database_proxy import before
 from tests.documents import programs_of
 from threadkeep.conversation.entry import Kept
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversations import Conversations
-from threadkeep.errors import InvalidValue
+from threadkeep.errors import InvalidValue, StoreUnavailable
+from threadkeep.hosting import SpoolSettings
 from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.jsonl import JsonlReader
 from threadkeep_integrations.langgraph import LogCheckpointer
+from threadkeep_postgres.spool.opening import open_spooling_store
 
 ADA, BOB = Scope(tenant="acme", user="ada"), Scope(tenant="acme", user="bob")
 CHAT: Any = {"configurable": {"thread_id": "chat-1"}}
@@ -385,6 +388,26 @@ async def test_checkpoints_move_and_are_erased_with_their_conversation(
     assert all(b"secretword" not in file.read_bytes() for file in tmp_path.glob("threadkeep.db*"))
     await asking(saver, done).ainvoke({"messages": [("user", "again")]}, CHAT)
     assert (await asking(saver, done).aget_state(CHAT)).values["messages"][0].content == "again"
+
+
+async def test_a_thread_that_an_instance_knows_in_part_is_refused_in_an_outage(tmp_path: Path) -> None:
+    url, scope = os.environ["THREADKEEP_TEST_URL"], Scope(tenant="outage", user=f"u-{os.urandom(4).hex()}")
+    told = json.dumps({"do": "answer", "say": "fine", "id": "a"})
+    async with before(url) as proxy:
+        store = await open_spooling_store(proxy.url(), SpoolSettings(folder=tmp_path, patience=1.0))
+        async with threadkeep.open(store) as conversations:
+            saver = LogCheckpointer(conversations, scope=scope)
+            await scripted(saver).ainvoke({"messages": [("user", told)]}, CHAT)
+            proxy.fall_silent()
+            assert len((await scripted(saver).aget_state(CHAT)).values["messages"]) == 2
+            other = scripted(LogCheckpointer(conversations, scope=scope))
+            with pytest.raises(StoreUnavailable):  # of entries that are no messages a spool knows nothing
+                await other.ainvoke({"messages": [("user", told)]}, CHAT)
+            proxy.speak()
+            async with asyncio.timeout(30):
+                while store.operations.outage() is not None:  # noqa: ASYNC110 - what is looked at is no event
+                    await asyncio.sleep(0.02)
+            assert len((await other.aget_state(CHAT)).values["messages"]) == 2
 
 
 PLANTED = "1ef00000-0000-6000-8000-000000000001"

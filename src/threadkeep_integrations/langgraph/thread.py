@@ -11,7 +11,7 @@ from typing import Any
 
 from langgraph.checkpoint.base import WRITES_IDX_MAP, writes_sort_key
 
-from threadkeep.conversation.entry import Entry, Kept
+from threadkeep.conversation.entry import Entry, Kept, Update
 from threadkeep.conversation.message import Message
 from threadkeep.errors import StoreUnavailable
 from threadkeep_integrations.langgraph.forms import Form, FormError, Item
@@ -127,7 +127,8 @@ class Thread:
         for entry in entries:
             if entry.seq <= self.seen:
                 continue
-            if entry.seq > self.seen + 1:  # an instance knows only some of it while its database is away
+            is_unknown = isinstance(entry.body, Update) and not entry.body.model_fields_set
+            if is_unknown or entry.seq > self.seen + 1:  # as an instance tells it whose database is away
                 raise StoreUnavailable("Some of this thread is not known here now.")
             self.seen, self.at = entry.seq, entry.created_at
             body = entry.body
