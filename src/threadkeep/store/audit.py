@@ -203,10 +203,11 @@ class AuditLog(ABC):
         """Remove the records up to the first that is not older than `before`; return how many. A record says so, with
         the hash of the last one removed and the facts in force, so that the rest stays a chain that can be verified."""
         while True:
-            kept = await self._rows(check_id(tenant), Wanted(since=before), 1)
-            head, facts = await self._fold(tenant)
+            # The head first: what comes while we look is kept.
+            head, facts = await self._fold(check_id(tenant))
+            kept = await self._rows(tenant, Wanted(since=before), 1)
             first = await self._rows(tenant, Wanted(), 1)
-            through = kept[0].seq - 1 if kept else head.seq
+            through = min(kept[0].seq - 1, head.seq) if kept else head.seq
             if not first or through < first[0].seq:
                 return 0
             last = await self._rows(tenant, Wanted(after=through - 1), 1)

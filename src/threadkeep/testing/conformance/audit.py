@@ -15,7 +15,7 @@ from threadkeep.conversation.entry import Update
 from threadkeep.conversation.facts import Status
 from threadkeep.conversation.state import State
 from threadkeep.errors import AlreadyExists, ConversationNotFound, InvalidId, InvalidParent, KeyNotFound, StaleVersion
-from threadkeep.store.audit import PRUNED, START, Act, Head, Recorded, Wanted, act_now
+from threadkeep.store.audit import PRUNED, START, Act, AuditRow, Head, Recorded, Wanted, act_now
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append, Import
 from threadkeep.testing.clock import FakeClock
@@ -105,6 +105,25 @@ class TestAudit:
         assert set(facts) == {("hold", ada), ("retention", "tenant:acme")}
         assert facts["retention", "tenant:acme"].details == {"completed_days": 30}
         assert await store.audit.facts("other") == {}
+
+    @pytest.mark.parametrize("moment", range(1, 5))
+    async def test_what_comes_while_older_records_are_pruned_stays(
+        self, store: Store, moment: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await store.audit.append("acme", _act("hold.added", "conversation:a", 1))
+        read, reads = store.audit._rows, 0
+
+        async def comes_meanwhile(tenant: str, wanted: Wanted, limit: int) -> list[AuditRow]:
+            nonlocal reads
+            rows, reads = await read(tenant, wanted, limit), reads + 1
+            if reads == moment:
+                await store.audit.append("acme", _act("key.created", "key:one", 9))
+            return rows
+
+        monkeypatch.setattr(store.audit, "_rows", comes_meanwhile)
+        assert await store.audit.prune("acme", NOW + timedelta(days=3), NOW + timedelta(days=10)) == 1
+        assert await _actions(store) == ["key.created", PRUNED]
+        assert (await store.audit.verify("acme")).breaks == ()
 
     async def test_pruning_leaves_a_chain_and_what_is_in_force(self, store: Store) -> None:
         await store.audit.append("acme", _act("hold.added", "conversation:a", 1))
