@@ -237,6 +237,8 @@ class RetentionRunner:
             return None
         if (until := await self._claim(tenant)) is None:
             return None
+        if only_if_due and (since := await self._since(tenant, now)) is None:
+            return None  # another instance was faster
         done: Counter[str] = Counter()
         lately = {"since": at_text(since)} if since not in (None, ALL) else {}
         async with aclosing(self._groups(tenant, now, since if lately else None)) as groups:

@@ -197,6 +197,22 @@ async def test_one_instance_at_a_time_works_on_a_tenant_and_once_a_day(
     assert await one.run("acme", only_if_due=True) == {}
 
 
+async def test_what_another_instance_did_while_one_looked_is_not_done_again(
+    store: Store, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await new(store, ADA, "hello")
+    one, two = runner(), runner()
+    claim = two._claim
+
+    async def claim_late(tenant: str) -> datetime | None:
+        assert await one.run(tenant, only_if_due=True) == {}
+        return await claim(tenant)
+
+    monkeypatch.setattr(two, "_claim", claim_late)
+    assert await two.run("acme", only_if_due=True) is None
+    assert len(await store.audit.read("acme", Wanted(actions=("retention.ran",)))) == 1
+
+
 @pytest.mark.parametrize("rules", [{"time_to_live": "24h"}, {"abandoned_after": "12h", "time_to_live": "24h"}])
 async def test_what_outlives_its_time_to_live_goes_in_one_run_also_if_there_was_one_today(
     store: Store, clock: FakeClock, runner: Runner, rules: dict[str, str]
