@@ -24,8 +24,7 @@ MOST_FILES = 65_536
 LAST_SECONDS = 5
 """How long answers that are under way may take once everything else has stopped."""
 IDLE_SECONDS = 75
-"""How long a connection may wait for its next request: longer than proxies and load balancers keep one, commonly a
-minute, so that none of them asks on a connection that is just being closed."""
+"""How long a connection waits for its next request: longer than the minute of proxies, which so meet no end."""
 AGAIN_SECONDS = 1.0
 """The pause after a connection for which there was no open file."""
 CLOSING_SECONDS = 1.0

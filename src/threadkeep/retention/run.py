@@ -235,10 +235,9 @@ class RetentionRunner:
         now, since = now or self._clock(), None
         if only_if_due and (since := await self._since(tenant, now)) is None:
             return None
-        if (until := await self._claim(tenant)) is None:
-            return None
-        if only_if_due and (since := await self._since(tenant, now)) is None:
-            return None  # another instance was faster
+        until = await self._claim(tenant)
+        if until is None or (only_if_due and (since := await self._since(tenant, now)) is None):
+            return None  # another instance does so, or was faster
         done: Counter[str] = Counter()
         lately = {"since": at_text(since)} if since not in (None, ALL) else {}
         async with aclosing(self._groups(tenant, now, since if lately else None)) as groups:

@@ -203,8 +203,7 @@ class AuditLog(ABC):
         """Remove the records up to the first that is not older than `before`; return how many. A record says so, with
         the hash of the last one removed and the facts in force, so that the rest stays a chain that can be verified."""
         while True:
-            # The head first: what comes while we look is kept.
-            head, facts = await self._fold(check_id(tenant))
+            head, facts = await self._fold(check_id(tenant))  # the head first: what comes while we look is kept
             kept = await self._rows(tenant, Wanted(since=before), 1)
             first = await self._rows(tenant, Wanted(), 1)
             through = min(kept[0].seq - 1, head.seq) if kept else head.seq
