@@ -118,7 +118,7 @@ async def test_a_message_from_a_stale_view_can_make_a_branch(
     assert len(await branches(server, one.conversation)) == 2
 
     # Whoever reads the other branch is told, stays there, and finds both.
-    await expect(page.get_by_test_id("elsewhere")).to_contain_text("went on elsewhere")
+    await expect(page.get_by_test_id("elsewhere")).to_contain_text("continued elsewhere")
     await one.comes_to_show(before)
     await page.get_by_role("button", name="Show the newest").click()
     await one.comes_to_show(stored)
@@ -156,7 +156,7 @@ async def test_a_conversation_that_was_edited_elsewhere_is_shown_as_such(
     await page.get_by_label("Edit your message").press("Enter")
     stored = await one.shows_what_is_stored()
     assert stored[0]["content"] == "My name is Bob"
-    await expect(other.page.get_by_test_id("elsewhere")).to_contain_text("went on elsewhere")
+    await expect(other.page.get_by_test_id("elsewhere")).to_contain_text("continued elsewhere")
     await other.comes_to_show(before)
     await other.say("What's my name?")
     question = other.page.get_by_test_id("stale")
