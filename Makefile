@@ -143,14 +143,14 @@ $(BIN)/pip:
 	@echo "Installing what checking the page needs ..."
 	@mkdir -p $(NPM)
 	@cp requirements/npm/package.json requirements/npm/package-lock.json $(NPM)
-	@$(BIN)/npm ci --prefix $(NPM) --no-audit --no-fund --loglevel error
+	@$(BIN)/npm ci --prefix $(NPM) --no-audit --no-fund --loglevel error --fetch-timeout 60000
 	@touch $@
 
 .venv/clients/%/.stamp: requirements/clients/%/package-lock.json .venv/.test-stamp
 	@echo "Installing the client $* for its tests ..."
 	@mkdir -p $(@D)
 	@cp $(<D)/package.json $(<D)/package-lock.json $(@D)
-	@$(BIN)/npm ci --prefix $(@D) --no-audit --no-fund --loglevel error
+	@$(BIN)/npm ci --prefix $(@D) --no-audit --no-fund --loglevel error --fetch-timeout 60000
 	@touch $@
 
 .venv/frameworks/%/.stamp: requirements/frameworks/%.txt pyproject.toml | $(BIN)/pip
