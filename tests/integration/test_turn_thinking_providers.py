@@ -138,7 +138,13 @@ async def opened(model: Model) -> Conversations:
                 "content": [
                     {"type": "thinking", "thinking": "I must look.", "signature": "EqQB/+=="},
                     {"type": "redacted_thinking", "data": "EmwK=="},
-                    {"type": "tool_use", "id": "t1", "name": "look", "input": {"at": "sky"}},
+                    {
+                        "type": "tool_use",
+                        "id": "t1",
+                        "name": "look",
+                        "input": {"at": "sky"},
+                        "cache_control": {"type": "ephemeral"},
+                    },
                 ],
             },
         ),
