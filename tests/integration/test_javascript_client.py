@@ -57,7 +57,7 @@ async def test_the_program_of_the_how_to_runs(app: Path) -> None:
         program = await asyncio.create_subprocess_exec(NODE, app / "chat.js", stdout=asyncio.subprocess.PIPE)
         told, _ = await asyncio.wait_for(program.communicate(), PATIENCE)
     assert program.returncode == 0
-    assert told.decode().startswith("completed Nice to meet you, Ada!")
+    assert "completed Nice to meet you, Ada!" in told.decode()
 
 
 USER = """
