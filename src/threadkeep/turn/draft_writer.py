@@ -72,13 +72,18 @@ class DraftWriter:
     def _begin(self) -> None:
         """Write what waits, unless a write is under way or has failed."""
         if self._writing is None and self._waiting:
-            whole = "".join(self._waiting)
-            # In pieces, so that of a text that is too large for an entry as much as possible is kept.
-            self._text, rest = whole[:MOST_UNWRITTEN], whole[MOST_UNWRITTEN:]
-            self._waiting[:] = [rest] if rest else []
-            self._size = len(rest)
-            self._writing = asyncio.ensure_future(self._store.write(self._lease, self.message, self.offset, self._text))
+            self._writing = asyncio.create_task(self._write())
             self._writing.add_done_callback(self._note)
+
+    async def _write(self) -> None:
+        """Write what has come by the time that this begins."""
+        whole = "".join(self._waiting)
+        # In pieces, so that of a text that is too large for an entry as much as possible is kept.
+        self._text, rest = whole[:MOST_UNWRITTEN], whole[MOST_UNWRITTEN:]
+        self._waiting[:] = [rest] if rest else []
+        self._size = len(rest)
+        if self._text:
+            await self._store.write(self._lease, self.message, self.offset, self._text)
 
     def _note(self, writing: asyncio.Future[None]) -> None:
         """Take note of a write that is over, and write what has come meanwhile. A failed one stays, to be told of."""

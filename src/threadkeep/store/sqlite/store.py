@@ -278,10 +278,14 @@ class SqliteStore(RuledStore):
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
         with self._damage.noted(conversation):
-            return await self.run(lambda: self._log.write(scope, conversation, verb, self.caps))
+            answer = await self.writer.run(lambda: self._log.write(scope, conversation, verb, self.caps))
+        await self._follow()
+        return answer
 
     @tells_itself
     def write(self, lease: Lease, message: str, offset: int, text: str) -> Awaitable[None]:
+        if self._closed:
+            raise StoreUnavailable("The store is closed.")
         return self._drafts.add(AddedText(lease, message, offset, text))
 
     async def _add_texts(self, texts: Sequence[AddedText]) -> Stored:
