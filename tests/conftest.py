@@ -67,7 +67,8 @@ def pytest_configure() -> None:
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Leave out, with a word, a module that imports an extra which is not installed."""
     report = yield
-    raised = report.call.excinfo and report.call.excinfo.value
+    call = getattr(report, "call", None)  # `--last-failed` makes reports of its own, without one
+    raised = call and call.excinfo and call.excinfo.value
     for error in (raised, getattr(raised, "__cause__", None)):
         named = str(error.name).partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
         if isinstance(error, PackageMissing) or named in EXTRAS:

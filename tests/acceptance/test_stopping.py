@@ -91,7 +91,7 @@ async def test_a_turn_that_runs_gets_time_and_its_readers_see_its_end(tmp_path: 
             await asyncio.wait_for(stream.said.wait(), 30)
             server.process.send_signal(number)
         assert "event: turn.completed" in stream.text
-        assert stream.text.endswith("retry: 1000\n: the server stops; connect again\n\n")
+        assert stream.text.endswith("retry: 1000\n: connect again\n\n")
         assert stream.ended_cleanly
         assert await server.ended() == (0, b"")
 

@@ -27,7 +27,7 @@ from threadkeep.server.problems import CLIENT_LEFT, problem_of
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-GOODBYE = b"retry: 1000\n: the server stops; connect again\n\n"
+GOODBYE = b"retry: 1000\n: connect again\n\n"
 REVOKED = (
     b'event: error\ndata: {"code":"not_authenticated","detail":"The key or the login has ended.","type":"error"}\n\n'
 )
@@ -108,20 +108,21 @@ class OpenRequests:
             await asyncio.sleep(WATCH_SECONDS)
             for identity, streams in self._streams_by_identity().items():
                 if identity.has_expired(utc_now()):
-                    _send_away(streams)
+                    _end(streams, REVOKED)
                 elif identity not in self._looking:
                     self._looking[identity] = asyncio.create_task(self._look(guard, identity, streams))
 
     async def _look(self, guard: Guard, identity: Identity, streams: list[OpenRequest]) -> None:
-        """Send somebody away who may no longer listen. If the store does not answer, they may: it is asked again."""
+        """Send somebody away who may no longer listen. If the store does not answer, they may: it is asked again. Where a
+        guard fails, they come again and are asked who they are."""
         try:
             if not await guard.is_valid(identity):
-                _send_away(streams)
+                _end(streams, REVOKED)
         except StoreError as error:
             logger.warning("it cannot be looked who may still listen: %s", error)
         except Exception:
-            logger.exception("a guard cannot say whether somebody may still listen, so they may not")
-            _send_away(streams)
+            logger.exception("a guard cannot say whether somebody may still listen, so they have to connect again")
+            _end(streams, GOODBYE)
         finally:
             del self._looking[identity]
 
@@ -150,9 +151,9 @@ class OpenRequests:
         return max((request.told_at for request in self._requests if request.stays), default=0.0)
 
 
-def _send_away(streams: list[OpenRequest]) -> None:
+def _end(streams: list[OpenRequest], last_words: bytes) -> None:
     for stream in streams:
-        stream.end(REVOKED)
+        stream.end(last_words)
 
 
 class TrackRequests(HttpMiddleware):
