@@ -1,9 +1,9 @@
 """Erasing a person: all conversations of one user, also deleted ones, files, keys and what assistants saved, for good.
 
 Each step can be repeated, so an erasure that was cut off is done again: on the next request, or by the next process
-that finds one in the audit log that began and did not end. The audit log keeps the act with a pseudonym of the person.
-If all that is left was deleted and not purged, nobody is left to whom the pseudonym leads: then everything that was
-deleted before is purged, and only then the erasure is completed.
+that finds one in the audit log that began before it and did not end. The audit log keeps the act with a pseudonym of
+the person. If all that is left was deleted and not purged, nobody is left to whom the pseudonym leads: then everything
+that was deleted before is purged, and only then the erasure is completed.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ class Erasure:
         self._clock = clock
         self._stop = stop
         self._erasers = erasers
-        self._since: datetime | None = None
+        self._since = clock()
 
     async def preview(self, scope: Scope) -> tuple[Statistics, int, int]:
         """Return what a user has stored, and the numbers of files and keys; `LegalHold` if it may not be erased."""
@@ -84,7 +84,7 @@ class Erasure:
         stored, had_files, had_keys = await self.preview(scope)
         person = f"{USER}{scope.user}"
         had = {"conversations": stored.conversations, "files": had_files, "keys": had_keys}
-        begun_at = await self._record(scope.tenant, BEGUN, person, **had)
+        begun_at = await self._record(scope.tenant, BEGUN, person, **had) if earlier is None else self._clock()
         # The keys first, so that nothing more can be stored.
         keys = await self._store.keyring.forget(scope)
         # While conversations tell whose it is: a process that dies behind their deletion leaves nobody's name.
@@ -117,7 +117,6 @@ class Erasure:
         """Finish erasures that were cut off, unless a hold forbids it; return whether none is left. If no name of a
         person is left, that is once all that was deleted before is purged, which others may restore for `kept`; then
         the audit log is completed, so that somebody who comes back under that name is not erased."""
-        self._since = self._since or self._clock()
         operations = self._store.operations
         tenants = await operations.tenants()
         done = await operations.unreached.each("finishing erasures", tenants, lambda each: self._resume(each, kept))
@@ -136,7 +135,7 @@ class Erasure:
                     logger.info("an erasure in tenant %s was cut off and is done again", tenant)
                     with suppress(LegalHold):
                         await self.erase(Scope(tenant=tenant, user=user), earlier=earlier)
-        if cut_off and self._since is not None:
+        if cut_off:
             if self._clock() - self._since < kept:
                 return False
             await self._store.operations.purge(kept)
@@ -145,11 +144,12 @@ class Erasure:
         return True
 
     async def _cut_off(self, tenant: str) -> dict[str, Counter[str]]:
-        """Return the pseudonyms of those whose erasure began and did not end, and how much they had."""
+        """Return the pseudonyms of those whose erasure an earlier process began and did not end, and how much they had:
+        one that runs here may end and its person come back meanwhile."""
         people: dict[str, Counter[str]] = {}
         async for record in self._store.audit.walk(tenant, Wanted(actions=(BEGUN, COMPLETED))):
-            if record.act.action == BEGUN:
-                people[record.act.object] = people.get(record.act.object, Counter()) | Counter(record.act.details)
-            else:
+            if record.act.action == COMPLETED:
                 people.pop(record.act.object, None)
+            elif record.act.at <= self._since:
+                people[record.act.object] = people.get(record.act.object, Counter()) | Counter(record.act.details)
         return people

@@ -139,6 +139,21 @@ async def test_nothing_of_a_person_goes_while_something_of_it_is_held(store: Sto
     assert await _acts(store) == []
 
 
+async def test_an_erasure_that_runs_is_not_taken_for_one_that_was_cut_off(store: Store, clock: FakeClock) -> None:
+    found, erasure = asyncio.Event(), _erasure(store, clock)
+    clock.advance(1)
+
+    async def stop(scope: Scope, conversation: str) -> None:
+        found.set()
+        await asyncio.sleep(0)
+        assert await erasure.resume(KEPT)
+
+    erasure._stop = stop
+    await erasure.erase(ADA)
+    assert found.is_set()
+    assert await _acts(store) == [BEGUN, COMPLETED]
+
+
 @pytest.mark.parametrize("step", ["forget", "list", "delete", "delete twice", "drop", "purge", "record"])
 async def test_an_erasure_that_was_cut_off_is_finished_by_the_next_process(
     store: Store, clock: FakeClock, step: str, monkeypatch: pytest.MonkeyPatch
