@@ -151,6 +151,11 @@ class Commit:
         self.end = end
         self.rows: dict[str, list[Any]] = {}
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it stores text of a message that has some, for which nobody waits as for the first."""
+        return "chunks" in self.rows and self.end.pieces > 1
+
     def add(self, table: str, row: Sequence[Any]) -> None:
         """Add a row of a table."""
         self.rows.setdefault(table, []).append(row)

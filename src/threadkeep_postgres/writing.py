@@ -19,7 +19,7 @@ from threadkeep.errors import AlreadyExists, StoreBusy, StoreError, StoreUnavail
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import size_of
 from threadkeep.store.codec import decode_id, encode_id
-from threadkeep.store.rules import Decision, Verb, check_same, key_use
+from threadkeep.store.rules import PACE_SECONDS, Decision, Verb, check_same, key_use
 from threadkeep.store.values import Created
 from threadkeep.text.words import words
 from threadkeep_postgres.database import REMEMBERED, Database, Place, Remembered, facts_columns
@@ -227,18 +227,36 @@ class Committer:
         self._pool, self._tables = pool, _TABLES.split()
         self._waiting: dict[int, list[Waiting]] = {}
         self._flights: dict[int, set[asyncio.Task[None] | Commit]] = {}
+        self._paced: dict[int, list[Waiting]] = {}
+        self._next = 0.0
 
     async def add(self, tenant: int, commit: Commit) -> None:
         """Return when the commit is on disk; `MovedError` if the end has moved, and nothing was stored."""
+        loop = asyncio.get_running_loop()
+        if commit.goes_on:
+            if loop.time() < self._next:
+                paced = self._paced.setdefault(tenant, [])
+                paced.append((commit, done := loop.create_future()))
+                if len(paced) == 1:
+                    loop.call_at(self._next, self._send_paced, tenant)
+                await done
+                return
+            self._next = loop.time() + PACE_SECONDS
         if tenant not in self._flights:
             await self._send_alone(tenant, commit)
             return
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(tenant, [])
-        waiting.append((commit, done))
+        waiting.append((commit, done := loop.create_future()))
         if len(waiting) == 1:
             self._start(tenant)
         await done
+
+    def _send_paced(self, tenant: int) -> None:
+        """Send the text that has come since text was sent."""
+        self._next = asyncio.get_running_loop().time() + PACE_SECONDS
+        self._waiting.setdefault(tenant, []).extend(self._paced.pop(tenant))
+        self._flights.setdefault(tenant, set())
+        self._start(tenant)
 
     async def _send_alone(self, tenant: int, commit: Commit) -> None:
         """Send what nobody else is to go with: without a task, which would take as long as the rules do."""

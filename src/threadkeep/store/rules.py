@@ -29,6 +29,9 @@ from threadkeep.store.values import Append, Appended, Begin, Begun
 T_co = TypeVar("T_co", covariant=True)
 WAITS = "waits for the database"
 """The detail of a queued turn that only the database may start."""
+PACE_SECONDS = 0.005
+"""So long after one commit of text comes the next. What comes later than that is stored at once, and so is the first
+text of a message, which somebody waits for."""
 
 
 class EndMovedError(Exception):

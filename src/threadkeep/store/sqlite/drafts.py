@@ -5,11 +5,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 
-from threadkeep.store.rules import AddedText
-
-PACE_SECONDS = 0.005
-"""So long after one commit of text comes the next. What comes later than that is stored at once, and so is the first
-text of a message, which somebody waits for."""
+from threadkeep.store.rules import PACE_SECONDS, AddedText
 
 Stored = Sequence[Exception | None]
 """For each text why it was refused, none if it is stored."""
