@@ -29,8 +29,10 @@ from threadkeep.store.base import Store
 from threadkeep.store.codec import microseconds
 from threadkeep.store.paging import activity_cursor
 
-PAGE = 50
+PAGE = 25
 """How many conversations are read in one step, during which an embedded store blocks others."""
+REST = 3
+"""The pause after a step, as a multiple of how long it took: the rest of the time is for turns."""
 EVERY = timedelta(days=1)
 LATELY = timedelta(hours=1)
 """How far behind their end temporary conversations are looked for between two daily runs, which look for all."""
@@ -211,12 +213,13 @@ class RetentionRunner:
     async def _list(self, whose: Scope | str, after: str | None) -> AsyncGenerator[Conversation, None]:
         """Yield the conversations of a user or a tenant, the last active first."""
         while True:
+            began = time.monotonic()
             page = await self._store.list(whose, limit=PAGE, after=after)
+            await asyncio.sleep(REST * (time.monotonic() - began))
             for seen in page.items:
                 yield seen
             if (after := page.next) is None:
                 return
-            await asyncio.sleep(0)  # an embedded store reads in the event loop, where turns run
 
     async def _is_running(self, scope: Scope, conversation: str) -> bool:
         try:
@@ -247,7 +250,7 @@ class RetentionRunner:
                 began = time.monotonic()
                 for planned, is_done in zip(group, await gather(*map(self._obey, group)), strict=True):
                     done[planned.action] += is_done
-                await asyncio.sleep(time.monotonic() - began)  # half of the time is left for turns
+                await asyncio.sleep(REST * (time.monotonic() - began))
         await self._store.audit.append(tenant, act_now(self._clock, RAN, f"tenant:{tenant}", **done, **lately))
         return done
 
