@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
 ENGINE = SOURCES / "threadkeep"
 BARS = {
-    "lines of the engine": 30_009,
+    "lines of the engine": 30_000,
     "modules of the engine": 220,
     "lines of the largest module": 400,
     "lines of the largest function": 50,

@@ -24,7 +24,6 @@ from threadkeep.tools.mcp import McpServer, McpServerName
 
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
 
-
 MOST_WORKERS = 64
 GIGABYTE = 1024**3
 HOUR = 3600.0
@@ -54,7 +53,6 @@ def _check_network(network: str) -> str:
 Networks = Annotated[tuple[Annotated[str, AfterValidator(_check_network)], ...], BeforeValidator(_split)]
 AssistantName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_check_origin)], ...], BeforeValidator(_split)]
-
 
 Names = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], BeforeValidator(_split)]
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -10,12 +11,13 @@ import pytest_asyncio
 from tests.backends import opener, url_of
 from tests.everything import everything
 from tests.identities import ISSUER_OF_LANES as ISSUER
-from tests.integration.serving import Lane
+from tests.integration.serving import Lane, Server
 from tests.unit.turn.processes import Processes
 from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.stores import OpenAnother
 from threadkeep.turn import follow
+from threadkeep_client import connect
 
 LANES = ("sqlite", "everything-sqlite", "everything-postgresql")
 WAYS = ("jwt-sqlite", "service-sqlite")
@@ -80,3 +82,13 @@ async def processes(
     opened = Processes(stores_of_turns, clock)
     yield opened
     await opened.close()
+
+
+@pytest.fixture(params=["here", "over HTTP"])
+async def conversations(request: pytest.FixtureRequest, server: Server) -> AsyncIterator[Any]:
+    """What a program opens: the conversations of this process, or those of a server."""
+    if request.param == "here":
+        yield server.conversations
+        return
+    async with connect(server.url) as opened:
+        yield opened

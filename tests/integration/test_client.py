@@ -54,16 +54,6 @@ async def server() -> AsyncIterator[Server]:
         yield opened
 
 
-@pytest.fixture(params=["here", "over HTTP"])
-async def conversations(request: pytest.FixtureRequest, server: Server) -> AsyncIterator[Any]:
-    """What a program opens: the conversations of this process, or those of a server."""
-    if request.param == "here":
-        yield server.conversations
-        return
-    async with connect(server.url) as opened:
-        yield opened
-
-
 async def test_a_message_is_sent_and_answered(conversations: Any) -> None:
     conversation = await conversations.create(title="Names", metadata={"project": "apollo"})
     assert conversation.value.title == "Names"

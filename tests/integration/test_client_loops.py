@@ -25,16 +25,6 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
         yield opened
 
 
-@pytest.fixture(params=["here", "over HTTP"])
-async def conversations(request: pytest.FixtureRequest, server: Server) -> AsyncIterator[Any]:
-    """What a program opens: the conversations of this process, or those of a server."""
-    if request.param == "here":
-        yield server.conversations
-        return
-    async with connect(server.url) as opened:
-        yield opened
-
-
 async def end_of(chat: Any, number: int) -> TurnState:
     """Return how a turn ended."""
     async with asyncio.timeout(PATIENCE):

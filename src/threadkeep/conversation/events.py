@@ -209,7 +209,6 @@ Happening = (
     | SpoolChanged
 )
 
-
 _ENDS = (TurnEnded, TurnWaiting)
 FEW_WORDS = 256
 """Up to so many characters, about what models send at a time, text events are cached for other readers."""

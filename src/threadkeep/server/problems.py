@@ -46,7 +46,6 @@ _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
 )
 """The status of an error is that of the first class in this list that it belongs to."""
 
-
 TOLD = ("head", "version", "state", "offset", "budget")
 """What some errors know besides: `stale_head`, `stale_version`, `turn_over`, `draft_mismatch`, `budget_exhausted`."""
 UNREADABLE = "There was an error parsing the body"
@@ -56,7 +55,6 @@ _SAID = {
     "Method Not Allowed": "This address does not take such a request; `Allow` says which it takes.",
 }
 """Our words in place of the framework's, which only repeat the title."""
-
 
 _ONLY_HERE = (
     "body_too_large budget_exhausted foreign_host foreign_origin head_too_large internal_error invalid_http "

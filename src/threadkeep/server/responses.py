@@ -26,7 +26,6 @@ def _any_of(schema: dict[str, Any]) -> None:
 ShownBlocks = Annotated[list[AnyBlock], Field(json_schema_extra=_any_of)]
 ShownParts = Annotated[list[AnyPart], Field(json_schema_extra=_any_of, exclude_if=lambda parts: not parts)]
 
-
 NO_OPINIONS: Mapping[int, Feedback] = {}
 
 

@@ -19,7 +19,6 @@ from threadkeep.errors import ThreadkeepError
 STREAM_HEADERS = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
 """What keeps caches and proxies from holding events back."""
 
-
 _UNLOGGED = (ReadersCounted, TurnRetrying, SpoolChanged)
 """Events that are in no log, so that they have no place in it."""
 _as_json = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

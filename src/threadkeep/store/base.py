@@ -39,7 +39,6 @@ WALKED = 20
 """How many entries, each of which may be large, a walk through a log holds at a time, at first."""
 MAX_BYTES = 1024 * 1024
 
-
 _NOT_SPOOLED = values.SpoolState()
 
 

@@ -24,7 +24,6 @@ FORMAT, VERSION = "threadkeep.export", 1
 BEGINNING = f'{{"format":"{FORMAT}","version":{VERSION}}}\n'
 _ENTRY = b'{"entry":'
 
-
 NameFiles = Callable[[Iterable[Attachment]], AsyncIterator[str]]
 
 

@@ -41,7 +41,6 @@ from threadkeep.turn.observer import Observer
 
 BodyT = TypeVar("BodyT", bound=Appendable)
 
-
 LOOP_LEASE = timedelta(seconds=60)
 """How long a loop outside of this process may be silent before its turn is interrupted."""
 STORE_PATIENCE = 5.0

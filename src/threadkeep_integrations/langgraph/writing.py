@@ -49,8 +49,9 @@ def kept(record: Record) -> tuple[Kept, ...]:
 
 def title_of(given: Any, shown: str | None) -> str | None:
     """Return a title of the words of the first question that a graph was given, if they can be told."""
-    with suppress(AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
-        messages = convert_to_messages(given[shown] if isinstance(given[shown], list) else [given[shown]])
+    said = given.get(shown) if isinstance(given, Mapping) else getattr(given, shown or "", None)
+    with suppress(NotImplementedError, TypeError, ValueError):  # what is no message
+        messages = convert_to_messages(said if isinstance(said, list) else [said])
         asked = (text_of(message.content) for message in messages if message.type == "human")
         return title_from_words(next(asked, "")) or None
     return None

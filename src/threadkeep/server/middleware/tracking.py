@@ -113,8 +113,8 @@ class OpenRequests:
                     self._looking[identity] = asyncio.create_task(self._look(guard, identity, streams))
 
     async def _look(self, guard: Guard, identity: Identity, streams: list[OpenRequest]) -> None:
-        """Send somebody away who may no longer listen. If the store does not answer, they may: it is asked again. Where a
-        guard fails, they come again and are asked who they are."""
+        """Send somebody away who may no longer listen. If the store does not answer, they may: it is asked again.
+        Where a guard fails, they connect again and are asked who they are."""
         try:
             if not await guard.is_valid(identity):
                 _end(streams, REVOKED)

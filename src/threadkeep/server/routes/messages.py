@@ -45,7 +45,6 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
     202: {"model": Answered, "description": "The turn, which goes on by itself."},
 }
 
-
 _ROOM = [Depends(room_for_stream)]
 
 

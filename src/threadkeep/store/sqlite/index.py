@@ -40,7 +40,6 @@ _LAGGING = (
     "FROM entry e JOIN conversation c ON c.key = e.conversation WHERE e.position > (SELECT position FROM caught_up)"
 )
 
-
 _OF = "c.tenant = ?1 AND (?2 IS NULL OR c.user = ?2) AND c.id IS NOT NULL"
 
 

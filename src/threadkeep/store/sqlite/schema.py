@@ -85,7 +85,6 @@ ENTRY = "seq, parent, kind, turn, created_at, id, tokens, head, newest, content,
 CONVERSATION = "key, tenant, user, coalesce(id, deleted_id), version, created_at, facts"
 """What lists read; what may be large has a checksum of its own, with the key."""
 
-
 _FORMAT = 2
 """The bytes of `marshal` for numbers, bytes and text, the same since Python 2.5: nothing else is as fast."""
 _SIGN = 1 << 31
