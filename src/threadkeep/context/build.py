@@ -82,12 +82,7 @@ def build(plan: Plan) -> Context:
         "budget": material.budget,
         "dropped": shown.cut.first > 0,
     }
-    return Context(
-        messages=tuple([line.shown for line in lines]),
-        cut=shown.cut,
-        tokens=tokens,
-        trace=(*trace, item),
-    )
+    return Context(messages=tuple([line.shown for line in lines]), cut=shown.cut, tokens=tokens, trace=(*trace, item))
 
 
 def _instructions(material: Material) -> tuple[str, Turn]:

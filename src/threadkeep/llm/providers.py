@@ -84,13 +84,7 @@ PROVIDERS = (
         api="https://api.deepseek.com",
     ),
     Provider("xai", "grok-4.5", ("XAI_API_KEY",), form="openai", api="https://api.x.ai/v1"),
-    Provider(
-        "groq",
-        "openai/gpt-oss-120b",
-        ("GROQ_API_KEY",),
-        form="openai",
-        api="https://api.groq.com/openai/v1",
-    ),
+    Provider("groq", "openai/gpt-oss-120b", ("GROQ_API_KEY",), form="openai", api="https://api.groq.com/openai/v1"),
     Provider("ollama", "", (), ("OLLAMA_HOST",), api="http://127.0.0.1:11434", list_path="/api/tags"),
 )
 """What is found without being named; any other provider of LangChain works when it is named. The models are those that

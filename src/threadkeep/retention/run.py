@@ -153,10 +153,8 @@ class RetentionRunner:
         shortest = rules.shortest()
         if shortest is None:
             return
-        start, reads = (
-            activity_cursor(tenant, microseconds(now - shortest) + 1, 0),
-            await self._reads(tenant, rules, now),
-        )
+        start = activity_cursor(tenant, microseconds(now - shortest) + 1, 0)
+        reads = await self._reads(tenant, rules, now)
         async for seen in self._list(tenant, start):
             if since is not None and seen.updated_at < since:
                 return

@@ -79,11 +79,7 @@ def upload_routes(conversations: Conversations) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["files"])
 
     @router.post(
-        "/files",
-        openapi_extra=BINARY_BODY,
-        responses=_MADE,
-        status_code=201,
-        summary="Upload a file, or begin to",
+        "/files", openapi_extra=BINARY_BODY, responses=_MADE, status_code=201, summary="Upload a file, or begin to"
     )
     async def upload(request: Request, who: Who, name: Name = "") -> Response:
         files, kind = conversations.files, request.headers.get("content-type", "")

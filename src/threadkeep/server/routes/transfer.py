@@ -92,10 +92,7 @@ def bulk_export_routes(conversations: Conversations) -> APIRouter:
         _check_role(who, of)
         selection = Selection(who.scope.tenant, who.scope.user if of is Whose.ME else None)
         ending = "zip" if chosen is BulkFormat.ZIP else "jsonl"
-        headers = {
-            "Content-Disposition": f'attachment; filename="conversations.{ending}"',
-            "Cache-Control": "no-store",
-        }
+        headers = {"Content-Disposition": f'attachment; filename="conversations.{ending}"', "Cache-Control": "no-store"}
         await conversations.admin.record(who.scope.tenant, EXPORTED, selection.concerned, format=chosen.value)
         content = conversations.export(selection, chosen.value)
         return StreamingResponse(content, media_type=_TYPES[chosen], headers=headers)

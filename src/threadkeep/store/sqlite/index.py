@@ -31,6 +31,8 @@ IDLE_SECONDS = 0.1
 """How long nothing must have been written before the log is caught up with unasked."""
 LARGEST_LAG = 4096
 """How many entries may wait to be caught up with while writing goes on."""
+LARGEST_STEP = 500_000
+"""How many bytes are caught up with in one step, during which writers wait: some ten milliseconds."""
 
 LAST_WORD = "\U0010ffff"
 """What comes behind every word with the same beginning."""
@@ -49,9 +51,10 @@ def lag(reader: Reader) -> int:
 
 
 def catch_up(reader: Reader, limit: int = 256) -> bool:
-    """Take up to `limit` entries that are not derived from yet; return whether there may be more."""
-    db = reader.db
-    rows = db.rows(
+    """Take up to `limit` entries that are not derived from yet, and not much more than `LARGEST_STEP`; return whether
+    there may be more."""
+    db, size, position = reader.db, 0, 0
+    rows = db.execute(
         "SELECT e.position, e.conversation, c.tenant, c.user, e.seq, e.created_at, e.kind, e.tokens, e.content, "
         f"e.parts {_LAGGING} ORDER BY e.position LIMIT ?",
         (limit,),
@@ -60,21 +63,24 @@ def catch_up(reader: Reader, limit: int = 256) -> bool:
     indexed = []
     spent = defaultdict[tuple[int, int], list[UsageSum]](list)
     for position, conversation, tenant, user, seq, created_at, *columns in rows:
+        limit -= 1
         row = _unpacked(reader, position, columns)
         if added := used(row, moment(created_at)):
             spent[tenant, user].append(added)
         activity[conversation] = (created_at, activity.get(conversation, (0, 0))[1] + row.size, seq)
         if text := found_text(row):
             indexed.append((position, f"{_found_by(user, conversation, text, created_at)} {_to_be_split(text)}"))
+        if (size := size + row.size) > LARGEST_STEP:
+            break
     db.executemany("INSERT INTO word (rowid, words) VALUES (?, ?)", indexed)
     db.executemany(
         "UPDATE conversation SET updated_at = ?, bytes = bytes + ?, entries = ? WHERE key = ?",
         [(*derived, key) for key, derived in activity.items()],
     )
     add_used(db, spent)
-    if rows:
-        db.execute("UPDATE caught_up SET position = ?", (rows[-1][0],))
-    return len(rows) == limit
+    if position:
+        db.execute("UPDATE caught_up SET position = ?", (position,))
+    return limit == 0 or size > LARGEST_STEP
 
 
 def remove(reader: Reader, user: int, key: tuple[int, int], positions: Iterable[int]) -> None:

@@ -123,11 +123,7 @@ PAGES = 1024
 
 def back_up(source: Path, target: Path, progress: Callable[[float], None]) -> int:
     """Copy a file that others may write to meanwhile; return how many conversations the copy holds."""
-    with (
-        translating_sqlite_errors(),
-        closing(look_at(source)) as there,
-        closing(apsw.Connection(str(target))) as here,
-    ):
+    with translating_sqlite_errors(), closing(look_at(source)) as there, closing(apsw.Connection(str(target))) as here:
         return _copy(there, here, progress)
 
 

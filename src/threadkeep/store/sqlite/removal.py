@@ -116,8 +116,7 @@ class Remover:
         for table in ("jump", "turn", "draft", "chunk", "title_word", "file_use"):
             self._db.execute(f"DELETE FROM {table} {HERE}", found)
         self._db.execute(
-            f"UPDATE conversation SET deleted_id = NULL, facts = '{_EMPTIED}', large = NULL WHERE key = ?",
-            found[1:],
+            f"UPDATE conversation SET deleted_id = NULL, facts = '{_EMPTIED}', large = NULL WHERE key = ?", found[1:]
         )
         self._forget_name(*self._db.row("SELECT tenant, user FROM conversation WHERE key = ?", found[1:]))
         return True

@@ -21,15 +21,7 @@ from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import size_of
 from threadkeep.store.codec import STATE, Row, encode_facts, encode_id, microseconds
 from threadkeep.store.file_tables import attached_files
-from threadkeep.store.record import (
-    DraftEnd,
-    EntryPlace,
-    KeyPlace,
-    KeyUse,
-    Record,
-    Tip,
-    place_entries,
-)
+from threadkeep.store.record import DraftEnd, EntryPlace, KeyPlace, KeyUse, Record, Tip, place_entries
 from threadkeep.store.rules import AddedText, Verb, check_same, finishes, key_use, version_after
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.audit import add_act
