@@ -32,7 +32,7 @@ LEAST_BYTES_PER_SECOND = 10 * 1024
 """A body that arrives slower than this times out."""
 TELL_EVERY = 10.0
 """Seconds between two lines that say that connections are refused."""
-GC_THRESHOLDS = (20_000, 20, 50)
+GC_THRESHOLDS = (10_000, 3, 500)
 
 
 def connections_within(open_files: int) -> int:
@@ -318,7 +318,7 @@ def tune_garbage_collector() -> None:
     """Make Python's garbage collector pause the server rarely and shortly; call it when everything is set up.
 
     A full collection takes a tenth of a second with a thousand streams. Objects made at the start live as long as the
-    process, so they are excluded; the others are collected less often.
+    process, so they are excluded; all others are collected less often, but the young ones before they are many.
     """
     gc.collect()
     gc.freeze()
