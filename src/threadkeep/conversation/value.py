@@ -62,6 +62,10 @@ class Value(Adoptable):
         """Build a value from all of its fields, which were checked before."""
         return cls.adopt(fields)
 
+    def but(self, **fields: Any) -> Self:
+        """Return the value with other fields, which were checked before: `model_copy` in a fraction of its time."""
+        return self.adopt({**self.__dict__, **fields})
+
 
 _new: Any = object.__new__
 _set_dict, _set_names, _set_extra, _set_private = (

@@ -109,9 +109,7 @@ async def cursor_at(store: Store, scope: Scope, conversation: str, position: int
         message, stream = (page.draft.message, page.draft.text) if page.draft else ("", "")
     if not message or offset > len(stream):
         raise InvalidCursor
-    return cursor.model_copy(
-        update={"message": message, "offset": offset, "is_thought": ends_thinking(stream[:offset])}
-    )
+    return cursor.but(message=message, offset=offset, is_thought=ends_thinking(stream[:offset]))
 
 
 async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Cursor) -> AsyncIterator[Event]:
@@ -120,7 +118,7 @@ async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Curso
     while True:
         # A cursor inside an entry: the entry itself is read once more.
         back = 1 if cursor.index else 0
-        page = await store.log(scope, conversation, cursor.model_copy(update={"seq": cursor.seq - back}), limit=limit)
+        page = await store.log(scope, conversation, cursor.but(seq=cursor.seq - back), limit=limit)
         entries, fitting = held(page.entries, limit)
         is_last = len(entries) == len(page.entries) < limit
         page = page if is_last else LogPage(entries=tuple(entries))
@@ -133,14 +131,14 @@ async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Curso
             yield told
         if is_last:
             return
-        cursor = cursor.model_copy(update={"seq": page.entries[-1].seq, "index": 0})
+        cursor = cursor.but(seq=page.entries[-1].seq, index=0)
 
 
 def _marked(event: Event, before: Cursor, marks: Mapping[int, int] = {}) -> Event:
     """Return an event of the spool with a cursor that marks the entry that its number means."""
     seq = event.cursor.seq
     mark = marks.get(seq) or (before.mark if before.seq == seq else 0)
-    return Event(event.what, event.cursor.model_copy(update={"mark": mark}))
+    return Event(event.what, event.cursor.but(mark=mark))
 
 
 def events_of(page: LogPage, cursor: Cursor) -> Iterator[Event]:
@@ -154,7 +152,7 @@ def events_of(page: LogPage, cursor: Cursor) -> Iterator[Event]:
             cursor = event.cursor
             yield event
         if cursor.seq != entry.seq or cursor.index:
-            cursor = cursor.model_copy(update={"seq": entry.seq, "index": 0})
+            cursor = cursor.but(seq=entry.seq, index=0)
     if page.draft is not None:
         yield from _of_draft(page.draft, cursor)
 
@@ -177,7 +175,7 @@ def _text_events(message: str, text: str, seq: int, index: int, offset: int, is_
 
 def _of_draft(draft: Draft, cursor: Cursor) -> Iterator[Event]:
     if draft.message != cursor.message:
-        cursor = cursor.model_copy(update={"message": draft.message, "offset": 0, "is_thought": False})
+        cursor = cursor.but(message=draft.message, offset=0, is_thought=False)
         yield Event(events.MessageStarted(draft.message, draft.turn, draft.started_at), cursor)
     yield from text_events(draft.message, draft.text, cursor)
 
@@ -197,7 +195,7 @@ def _of_entry(entry: Entry, cursor: Cursor, seen: int) -> Iterator[Event]:
         last = place == len(happened)
         behind = Cursor(seq=entry.seq, index=0 if last else place)
         if writing:
-            behind = cursor.model_copy(update={"seq": behind.seq, "index": behind.index})
+            behind = cursor.but(seq=behind.seq, index=behind.index)
         yield Event(what, behind)
 
 

@@ -150,7 +150,7 @@ async def _measured(active: ActiveTurn, page: Sequence[Entry]) -> Sequence[Entry
             if (seen := seen + len(body.content)) > COUNTED_AT_ONCE:
                 await asyncio.sleep(0)
                 seen = 0
-            entry = entry.model_copy(update={"body": body.model_copy(update={"tokens": active.deps.count(body)})})
+            entry = entry.but(body=body.but(tokens=active.deps.count(body)))
         measured.append(entry)
     return measured
 
