@@ -37,9 +37,10 @@ BINARY_BODY: dict[str, Any] = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+_ANY_TYPE: dict[str, Any] = {"application/octet-stream": {}, "*/*": {}}
 _BYTES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"application/octet-stream": {}}, "description": "The bytes; 304 if `If-None-Match` names them."},
-    206: {"content": {"application/octet-stream": {}}, "description": "The part that `Range` asks for."},
+    200: {"content": _ANY_TYPE, "description": "The bytes; 304 if `If-None-Match` names them."},
+    206: {"content": _ANY_TYPE, "description": "The part that `Range` asks for."},
 }
 Name = Annotated[str, Query(description="What the file is called: no path, at most 255 characters.")]
 

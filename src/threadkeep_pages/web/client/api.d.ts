@@ -6214,6 +6214,7 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": unknown;
+                    "*/*": unknown;
                 };
             };
             /** @description The part that `Range` asks for. */
@@ -6223,6 +6224,7 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": unknown;
+                    "*/*": unknown;
                 };
             };
             /** @description A problem: `code` is stable and for programs, `detail` is a sentence for people. */
