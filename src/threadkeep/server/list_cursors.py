@@ -29,7 +29,7 @@ class ListCursors:
             return None
         secret, plain = await self._key(), cursor.encode()
         tag = _tag(secret, plain)
-        return urlsafe_b64encode(tag + _mixed(secret, tag, plain)).rstrip(b"=").decode()
+        return _encoded(tag + _mixed(secret, tag, plain))
 
     async def read(self, text: str | None) -> str | None:
         """Return the cursor behind a client's text; InvalidCursor if it was not made here."""
@@ -39,6 +39,8 @@ class ListCursors:
             hidden = urlsafe_b64decode(text[:LONGEST].encode("ascii") + b"=" * (-len(text[:LONGEST]) % 4))
         except ValueError:
             raise InvalidCursor from None
+        if _encoded(hidden) != text:  # the last sign may have bits that mean nothing
+            raise InvalidCursor
         secret, tag = await self._key(), hidden[:TAG_BYTES]
         plain = _mixed(secret, tag, hidden[TAG_BYTES:])
         if not compare_digest(tag, _tag(secret, plain)):
@@ -49,6 +51,10 @@ class ListCursors:
         if self._secret is None:
             self._secret = await self._keyring.secret()
         return self._secret
+
+
+def _encoded(raw: bytes) -> str:
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def _tag(secret: bytes, plain: bytes) -> bytes:

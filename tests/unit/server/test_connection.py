@@ -279,9 +279,9 @@ def test_connections_leave_files_for_everything_else() -> None:
 
 SHOW = """
 import gc
-from threadkeep.server.connection import tune_garbage_collector
+from threadkeep.server.connection import GC_THRESHOLDS, tune_garbage_collector
 tune_garbage_collector()
-print(gc.get_freeze_count() > 1000, gc.isenabled(), gc.get_threshold()[0] > 10_000)
+print(gc.get_freeze_count() > 1000, gc.isenabled(), gc.get_threshold() == GC_THRESHOLDS)
 """
 
 
