@@ -49,7 +49,7 @@ def kept(record: Record) -> tuple[Kept, ...]:
 
 def title_of(given: Any, shown: str | None) -> str | None:
     """Return a title of the words of the first question that a graph was given, if they can be told."""
-    said = given.get(shown) if isinstance(given, Mapping) else getattr(given, shown or "", None)
+    said: Any = given.get(shown) if isinstance(given, Mapping) else getattr(given, shown or "", None)
     with suppress(NotImplementedError, TypeError, ValueError):  # what is no message
         messages = convert_to_messages(said if isinstance(said, list) else [said])
         asked = (text_of(message.content) for message in messages if message.type == "human")
