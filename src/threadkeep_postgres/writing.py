@@ -254,7 +254,8 @@ class Committer:
     def _send_paced(self, tenant: int) -> None:
         """Send the text that has come since text was sent."""
         self._next = asyncio.get_running_loop().time() + PACE_SECONDS
-        self._waiting.setdefault(tenant, []).extend(self._paced.pop(tenant))
+        paced = [each for each in self._paced.pop(tenant) if not each[1].done()]  # unless its writer has gone
+        self._waiting.setdefault(tenant, []).extend(paced)
         self._flights.setdefault(tenant, set())
         self._start(tenant)
 
