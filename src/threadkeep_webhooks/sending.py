@@ -33,6 +33,7 @@ logger = logging.getLogger("threadkeep.webhooks")
 
 LOOK_EVERY = 1.0
 LOOK_BACK_EVERY = 60.0
+FORGET_EVERY = 24 * 3600.0
 RECENT, LONG_AGO = timedelta(minutes=1), timedelta(days=1)
 KEPT = timedelta(days=30)
 """For how long the position of a conversation is kept to which nothing is added."""
@@ -76,7 +77,7 @@ class TenantSender:
         self._waiting: dict[Key, datetime] = {}
         self._pauses: dict[Key, float] = {}
         self._sending: dict[Key, asyncio.Task[None]] = {}
-        self._looked_back = float("-inf")
+        self._looked_back = self._forgot = float("-inf")
 
     async def run(self) -> None:
         """Look and send for ever."""
@@ -121,12 +122,14 @@ class TenantSender:
             await self._positions.note_seen(
                 min([began, *(at for key, at in self._waiting.items() if key not in self._failed)])
             )
+        if monotonic() - self._forgot > FORGET_EVERY:
+            self._forgot = monotonic()
+            await self._positions.forget_old(KEPT)
 
     async def _take_over(self, now: datetime) -> datetime:
         """Return from when on it is not known what was sent; what failed before is tried now."""
         self._failed = set(await self._positions.open())
         self._waiting |= dict.fromkeys(self._failed, now)
-        await self._positions.forget_old(KEPT)
         seen = await self._positions.seen()
         return seen - RECENT if seen else min(each.since for each in self._now.values())
 

@@ -1,13 +1,14 @@
 """Webhooks of a real server, to a real receiver: in order for each conversation, at least once, whoever sends."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.backends import ON_DISK, url_of
-from tests.integration.serving import Server, serving
+from tests.integration.serving import PATIENCE, Server, serving
 from tests.webhook_receiver import Receiver, receiving, settings_of
 from threadkeep_webhooks import sending
 
@@ -115,3 +116,17 @@ async def test_what_was_deleted_before_it_was_sent_is_not_sent() -> None:
                 await asyncio.sleep(0.01)
             assert await notes.list("local", "webhooks/open/") == []
             assert "secret" not in str(receiver.taken)
+
+
+async def test_old_positions_are_forgotten_while_a_sender_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "FORGET_EVERY", 0.0)
+    with receiving() as receiver:
+        async with serving(webhooks=settings_of(receiver)) as server:
+            await _begun(server, receiver)
+            notes = server.conversations.operations.notes
+            while not await notes.list("local", "webhooks/at/"):  # noqa: ASYNC110 - what is looked at is no event
+                await asyncio.sleep(0.01)
+            monkeypatch.setattr(sending, "KEPT", timedelta(0))
+            async with asyncio.timeout(PATIENCE):
+                while await notes.list("local", "webhooks/at/"):  # noqa: ASYNC110 - what is looked at is no event
+                    await asyncio.sleep(0.01)
