@@ -167,17 +167,19 @@ async def test_a_call_whose_answer_is_cut_is_sent_again_with_its_key_and_done_on
 
 async def test_a_message_survives_its_server_and_its_key_finds_the_answer(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"text": "count 40", "key": "once", "wait": 600}
+    calls: list[asyncio.Task[Any]] = []
     async with killable(tmp_path, pace=0.02) as server:
 
         async def ask_and_kill() -> None:
             async with mcp_client(server, {}) as client:
-                begun = asyncio.create_task(call(client, "send_message", **asked))
+                calls.append(asyncio.create_task(call(client, "send_message", **asked)))
                 await _written(server.url, "8 9 10 ")
                 await server.kill()
-                await begun
+                await calls[0]
 
         with pytest.raises(ExceptionGroup):
             await ask_and_kill()
+        await asyncio.gather(*calls, return_exceptions=True)
         await server.start()
         async with mcp_client(server, {}) as client:
             done = await call(client, "send_message", **asked)
