@@ -75,8 +75,9 @@ def made_with(path: Path) -> str | None:
 
 def _check_owner(database: SqliteDatabase, path: Path | None) -> bool:
     """Return whether the tables are there."""
+    tables = database.value("SELECT count(*) FROM sqlite_schema")  # first: whoever makes them marks the file with them
     application = database.pragma("application_id")
-    if application != APPLICATION and (application or database.value("SELECT count(*) FROM sqlite_schema")):
+    if application != APPLICATION and (application or tables):
         raise IndexUnusable(f"{path} is no index of documents: it belongs to another program.")
     return bool(application)
 
