@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import re
 import zipfile
 from datetime import timedelta
 from pathlib import Path
@@ -202,7 +203,7 @@ def test_a_restore_into_a_store_with_data_brings_conversations_only_unless_more_
     told = capsys.readouterr().out
     assert told.startswith("Imported: 3 conversation(s)")
     assert main(["keys", "list", "--store", used]) == 0
-    assert "ada" not in capsys.readouterr().out
+    assert "ada" not in re.findall(r"\w+", capsys.readouterr().out)
     for arguments in (["--store", used, "--with", "keys"], ["--store", empty]):
         assert main(["restore", *arguments, str(backup)]) == 0
         assert "Added: API key k (user) of ada in acme\n" in (told := capsys.readouterr().out)

@@ -1,5 +1,7 @@
 """Keys over HTTP: an administrator makes and revokes those of its own tenant, sees a secret once; all is on record."""
 
+import re
+
 import pytest
 
 from tests.integration.serving import assert_problem, serving
@@ -31,7 +33,7 @@ async def test_a_key_lets_its_user_in_until_it_is_revoked_and_is_shown_once() ->
         assert audit.json()["names"] == {act["details"]["user"]: "ada" for act in audit.json()["data"]} | {
             act["actor"]: "root" for act in audit.json()["data"]
         }
-        assert "ada" not in str([act["details"] for act in audit.json()["data"]])
+        assert "ada" not in re.findall(r"\w+", str([act["details"] for act in audit.json()["data"]]))
         assert secret not in audit.text
 
 
