@@ -134,3 +134,17 @@ async def test_a_page_of_a_list_is_read_without_the_many_that_lag_behind_it(
     active = await store.list(ADA, ListFilter(status=Status.COMPLETED), limit=3)
     assert active.items == ()
     await store.close()
+
+
+async def test_long_texts_are_caught_up_with_a_few_at_a_time(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "IDLE_SECONDS", 3600.0)
+    store = await SqliteStore.open(tmp_path / "long.db", clock, new_id, MAX_BYTES)
+    await new(store, ADA, *(f"otter{number} {'x' * (index.LARGEST_STEP // 4)}" for number in range(12)), name="long")
+    lags = [index.lag(store._log.reader)]
+    while await store.writer.run(lambda: index.catch_up(store._log.reader)):
+        lags.append(index.lag(store._log.reader))
+    assert lags == [12, 8, 4, 0]
+    assert len((await store.search(ADA, "otter7")).items) == 1
+    await store.close()
